@@ -1,0 +1,294 @@
+import { z } from 'zod';
+import {
+  folderIdSchema,
+  kernelIdSchema,
+  nameSchema,
+  projectIdSchema,
+  sessionIdSchema,
+  timestampSchema,
+  userIdSchema,
+} from './ids.js';
+import { kernelSlotsSchema, slotsSchema } from './slots.js';
+
+export const SESSION_STATES = [
+  'PENDING',
+  'SCHEDULED',
+  'PREPARING',
+  'CREATING',
+  'RUNNING',
+  'TERMINATING',
+  'TERMINATED',
+  'CANCELLED',
+  'ERROR',
+] as const;
+export const sessionStateSchema = z.enum(SESSION_STATES);
+export type SessionState = (typeof SESSION_STATES)[number];
+
+export const SESSION_KINDS = ['interactive', 'batch', 'inference', 'system'] as const;
+export const sessionKindSchema = z.enum(SESSION_KINDS);
+
+/** How an ended session ended. `none` while it has not. */
+export const SESSION_RESULTS = ['none', 'success', 'failure', 'stopped', 'cancelled', 'platform-failure'] as const;
+export const sessionResultSchema = z.enum(SESSION_RESULTS);
+export type SessionResult = (typeof SESSION_RESULTS)[number];
+
+/**
+ * Why a session ended, or is ending. `user-failure` covers a container that exits non-zero; the others of the
+ * request's own fault are `bad-image`, `bad-command`, `out-of-memory`, `health-check`, `max-runtime`.
+ */
+export const END_CAUSES = [
+  'completed',
+  'user-failure',
+  'user-stop',
+  'operator-stop',
+  'bad-image',
+  'bad-command',
+  'out-of-memory',
+  'health-check',
+  'start-deadline',
+  'max-runtime',
+  'port-taken',
+  'folder-refused',
+  'pull-failed',
+  'device-unavailable',
+  'engine-failed',
+  'node-lost',
+  'workflow-lost',
+] as const;
+export const endCauseSchema = z.enum(END_CAUSES);
+export type EndCause = (typeof END_CAUSES)[number];
+
+/** An absolute, normalised path inside the container. */
+export const containerPathSchema = z
+  .string()
+  .max(1024)
+  .regex(/^\/(?!.*\/\.\.?(\/|$))(?!.*\/\/)[^\0]+$/, 'an absolute path without . or .. or //')
+  .refine((path) => !/^\/(proc|sys|dev)(\/|$)/.test(path), 'not below /proc, /sys or /dev');
+
+export const mountSchema = z
+  .strictObject({
+    folder: z.string().min(1).max(130).describe("the folder's name or id"),
+    target: containerPathSchema,
+    readOnly: z.boolean().default(false),
+    roles: z.array(nameSchema).max(64).optional().describe('kernel roles that get it; all when omitted'),
+  })
+  .meta({ id: 'Mount' });
+
+/** `initialDelaySeconds` is a limit: without one success by then the session ends. */
+export const healthCheckSchema = z
+  .strictObject({
+    path: z
+      .string()
+      .max(512)
+      .regex(/^\/[^\0\r\n]*$/, 'starts with /')
+      .default('/'),
+    port: z.int().min(1).max(65_535),
+    intervalSeconds: z.number().min(0.05).max(3600).default(10),
+    timeoutSeconds: z.number().min(0.05).max(600).default(15),
+    failures: z.int().min(1).max(1000).default(10),
+    initialDelaySeconds: z.number().min(0.05).max(86_400).default(60),
+  })
+  .meta({ id: 'HealthCheck' });
+export type HealthCheck = z.infer<typeof healthCheckSchema>;
+
+export const portSchema = z
+  .strictObject({ name: nameSchema, containerPort: z.int().min(1).max(65_535) })
+  .meta({ id: 'Port' });
+
+/** One role of kernels: `main`, or workers; `count` kernels of it, each with `slots`. */
+export const kernelGroupSchema = z
+  .strictObject({
+    role: nameSchema.default('main'),
+    count: z.int().min(1).max(256).default(1),
+    slots: kernelSlotsSchema,
+  })
+  .meta({ id: 'KernelGroup' });
+
+const environmentSchema = z
+  .record(
+    z
+      .string()
+      .max(256)
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'letters, digits and underscores'),
+    z.string().max(32_768),
+  )
+  .refine((env) => Object.keys(env).length <= 256, 'at most 256 variables')
+  .refine(
+    (env) => Object.keys(env).every((key) => !key.startsWith('BERTH_')),
+    'names that start with BERTH_ are set by Berth',
+  );
+
+const argumentSchema = z
+  .string()
+  .max(32_768)
+  .refine((text) => !text.includes('\0'), 'no NUL');
+
+/** A request for a session. Defaults and limits of a session live here and nowhere else. */
+export const createSessionSchema = z
+  .strictObject({
+    name: nameSchema.optional().describe('unique among your open sessions of the project; made up when omitted'),
+    kind: sessionKindSchema.default('batch'),
+    project: z.string().max(130).describe('a project you are a member of, by name or as domain/name').optional(),
+    group: nameSchema.default('default'),
+    image: z
+      .string()
+      .min(1)
+      .max(255)
+      .regex(/^[a-z0-9]([a-zA-Z0-9._\-/:@]*[a-zA-Z0-9])?$/, 'an image reference as the container engine takes it'),
+    registryCredentials: z
+      .strictObject({ username: z.string().max(256), password: z.string().max(4096) })
+      .optional()
+      .describe('kept sealed, used for the pull only'),
+    entrypoint: z.array(argumentSchema).max(256).optional(),
+    command: z.array(argumentSchema).max(1024).default([]),
+    workdir: containerPathSchema.optional(),
+    environment: environmentSchema.default({}),
+    kernels: z.array(kernelGroupSchema).min(1).max(64),
+    clusterMode: z.enum(['single-node', 'multi-node']).default('single-node'),
+    gpuModel: z.string().min(1).max(128).optional().describe('only devices of this model'),
+    architecture: z.enum(['amd64', 'arm64']).optional(),
+    priority: z.int().min(0).max(100).default(10),
+    mounts: z.array(mountSchema).max(64).default([]),
+    ports: z.array(portSchema).max(32).default([]),
+    healthCheck: healthCheckSchema.optional(),
+    startDeadlineSeconds: z
+      .number()
+      .min(0.1)
+      .max(86_400)
+      .default(7200)
+      .describe('from placed to running, pull included'),
+    maxRuntimeSeconds: z.number().min(0.1).max(31_536_000).optional(),
+    minRuntimeSeconds: z.number().min(0).max(31_536_000).default(0),
+    gracePeriodSeconds: z.number().min(0).max(3600).default(10),
+    failurePolicy: z.enum(['strict', 'main']).default('strict'),
+    labels: z
+      .record(
+        z
+          .string()
+          .max(63)
+          .regex(/^[a-z0-9]([a-z0-9._/-]*[a-z0-9])?$/),
+        z.string().max(255),
+      )
+      .default({}),
+  })
+  .refine((spec) => spec.kernels.some((group) => group.role === 'main'), {
+    message: 'one kernel group has the role main',
+    path: ['kernels'],
+  })
+  .refine((spec) => spec.kernels.every((group) => group.role !== 'main' || group.count === 1), {
+    message: 'there is one main kernel; use another role for workers',
+    path: ['kernels'],
+  })
+  .refine((spec) => new Set(spec.kernels.map((group) => group.role)).size === spec.kernels.length, {
+    message: 'each role stands once, with its count',
+    path: ['kernels'],
+  })
+  .refine((spec) => spec.kernels.reduce((sum, group) => sum + group.count, 0) <= 256, {
+    message: 'at most 256 kernels',
+    path: ['kernels'],
+  })
+  .refine((spec) => spec.kernels.every((group) => group.slots.gpuMemoryBytes === 0), {
+    message: 'shares of a device (gpuMemoryBytes) are not offered by this group; ask for whole devices with gpuCount',
+    path: ['kernels'],
+  })
+  .refine((spec) => new Set(spec.mounts.map((mount) => mount.target)).size === spec.mounts.length, {
+    message: 'each mount has its own target',
+    path: ['mounts'],
+  })
+  .refine((spec) => new Set(spec.ports.map((port) => port.name)).size === spec.ports.length, {
+    message: 'each port has its own name',
+    path: ['ports'],
+  })
+  .meta({ id: 'CreateSession' });
+export type CreateSession = z.infer<typeof createSessionSchema>;
+export type CreateSessionInput = z.input<typeof createSessionSchema>;
+
+export const kernelSchema = z
+  .object({
+    id: kernelIdSchema,
+    role: z.string().describe('main, worker1, worker2 …'),
+    rank: z.int(),
+    slots: slotsSchema,
+    node: z.string().nullable(),
+    devices: z.array(z.object({ id: z.string(), model: z.string(), simulated: z.boolean() })),
+    hostname: z.string(),
+    exitCode: z.int().nullable(),
+    exitReason: z.string().nullable(),
+    logTail: z.string().nullable().describe('the last lines of its log, once it ended'),
+  })
+  .meta({ id: 'Kernel' });
+
+export const sessionSchema = z
+  .object({
+    id: sessionIdSchema,
+    name: z.string(),
+    kind: sessionKindSchema,
+    state: z.enum([...SESSION_STATES, 'SUBMITTED']).describe('SUBMITTED: recorded, not yet admitted'),
+    health: z.enum(['none', 'starting', 'healthy', 'unhealthy']),
+    attempt: z.int(),
+    user: z.string(),
+    userId: userIdSchema,
+    project: z.string(),
+    projectId: projectIdSchema,
+    domain: z.string(),
+    group: z.string(),
+    image: z.string(),
+    command: z.array(z.string()),
+    environmentNames: z.array(z.string()).describe('values are never shown'),
+    clusterMode: z.enum(['single-node', 'multi-node']),
+    priority: z.int(),
+    slots: slotsSchema.describe('of all kernels together'),
+    kernels: z.array(kernelSchema),
+    mounts: z.array(
+      z.object({ folder: z.string(), folderId: folderIdSchema, target: z.string(), readOnly: z.boolean() }),
+    ),
+    ports: z.array(
+      z.object({ name: z.string(), containerPort: z.int(), hostPort: z.int().nullable(), node: z.string().nullable() }),
+    ),
+    labels: z.record(z.string(), z.string()),
+    maxRuntimeSeconds: z.number().nullable(),
+    minRuntimeSeconds: z.number(),
+    reason: z.string().nullable().describe('one of the reasons of the why object, while it waits'),
+    message: z.string().nullable(),
+    result: sessionResultSchema,
+    cause: endCauseSchema.nullable(),
+    exitCode: z.int().nullable(),
+    submittedAt: timestampSchema,
+    placedAt: timestampSchema.nullable(),
+    startedAt: timestampSchema.nullable(),
+    endedAt: timestampSchema.nullable(),
+    createdAt: timestampSchema,
+  })
+  .meta({ id: 'Session' });
+export type Session = z.infer<typeof sessionSchema>;
+
+export const stopSessionSchema = z
+  .strictObject({
+    graceSeconds: z.number().min(0).max(3600).optional().describe("the session's own grace period when omitted"),
+    force: z.boolean().default(false).describe('SIGKILL at once'),
+    reason: z.string().max(500).optional(),
+  })
+  .meta({ id: 'StopSession' });
+
+export const execSchema = z
+  .strictObject({
+    command: z.array(argumentSchema).min(1).max(1024),
+    kernel: z.string().max(130).optional().describe('a role (main, worker1) or a kernel id; main when omitted'),
+    workdir: containerPathSchema.optional(),
+    environment: environmentSchema.default({}),
+  })
+  .meta({ id: 'Exec' });
+
+/** What a new session would get, from `?dryRun=true`: nothing is changed. */
+export const dryRunSchema = z
+  .object({
+    outcome: z.enum(['placed', 'waits', 'refused']),
+    kernels: z.array(z.object({ role: z.string(), node: z.string(), devices: z.array(z.string()) })),
+    reason: z.string().nullable(),
+    message: z.string(),
+    quotaAfter: z.array(
+      z.object({ scope: z.string(), name: z.string(), slot: z.string(), held: z.int(), limit: z.int() }),
+    ),
+    estimatedStart: timestampSchema.nullable(),
+  })
+  .meta({ id: 'DryRun' });
