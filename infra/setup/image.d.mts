@@ -1,0 +1,5 @@
+export const BUSYBOX_IMAGE: 'berth/busybox:test';
+export const PYTHON_IMAGE: 'berth/python:test';
+export function ensureImages(
+  names?: readonly string[],
+): Promise<{ readonly names: readonly string[]; readonly made: readonly string[] }>;
