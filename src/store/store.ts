@@ -1,0 +1,319 @@
+import type {
+  ApiKey,
+  AuditEntry,
+  Domain,
+  EndCause,
+  Folder,
+  FolderId,
+  Group,
+  GroupPolicy,
+  KernelId,
+  LaunchOrder,
+  Node,
+  NodeReport,
+  Page,
+  PageQuery,
+  Plan,
+  Principal,
+  Project,
+  QueueEntry,
+  Quota,
+  QuotaLimits,
+  Reconcile,
+  Reconciled,
+  RegisterNode,
+  SessionEvent,
+  SessionId,
+  Snapshot,
+  SnapshotPending,
+  User,
+  Why,
+} from '../contract/index.js';
+import type { SessionStore, Submission } from './session-store.js';
+
+/** A signal that a row calls for. It carries the attempt; an older one is ignored by the session. */
+export interface DueSignal {
+  readonly sessionId: SessionId;
+  readonly kind: 'placed' | 'stop' | 'exited' | 'healthy' | 'unhealthy';
+  readonly attempt: number;
+}
+
+/** One pass over a group: opened with the group's advisory lock, `dirty` cleared before anything was read. */
+export interface OpenPass {
+  readonly base: Omit<Snapshot, 'pending'>;
+  /** The next 256 waiting sessions in queue order; empty at the end. */
+  nextPage(): Promise<readonly SnapshotPending[]>;
+  /** Books what still holds, row by row; all of it is refused (`stale`) when the generation changed. Writes reasons only where they differ. */
+  commit(plan: Plan): Promise<Committed>;
+  close(): Promise<void>;
+}
+export interface Committed {
+  readonly outcome: 'committed' | 'stale';
+  readonly placed: readonly { readonly sessionId: SessionId; readonly attempt: number }[];
+  readonly dropped: number;
+}
+
+export interface PlanningStore {
+  /** Folds released reservations into the node's use first. Null when another planner has the group for longer than `waitMs`. */
+  openPass(group: string, waitMs: number): Promise<OpenPass | null>;
+  /** True for the caller who must kick the group: the flag was off, or is on for over 2 s without a pass. `onlyIfWaiting`: not when nobody waits. */
+  markDirty(group: string, onlyIfWaiting?: boolean): Promise<boolean>;
+  /** Rows whose signal was not acknowledged for `olderThanMs`; of one group, or of all. At most `limit`. */
+  dueSignals(query: {
+    readonly group?: string;
+    readonly olderThanMs: number;
+    readonly limit: number;
+  }): Promise<readonly DueSignal[]>;
+  /** A whole snapshot with everybody who waits (at most `limit`), for `berth snapshot` and dry runs. Read only. */
+  snapshot(group: string, limit?: number): Promise<Snapshot | null>;
+  /** The queue with each one's reason; those behind the blocker get theirs derived. */
+  queue(group: string, page: PageQuery): Promise<Page<QueueEntry> | null>;
+  /** Head of the queue and counts, as a few lines of Markdown for Temporal's UI. */
+  headText(group: string): Promise<string>;
+  why(sessionId: SessionId): Promise<Why | null>;
+}
+
+export interface NodeStore {
+  create(node: {
+    readonly name: string;
+    readonly group: string;
+    readonly zone: string | null;
+    readonly tokenHash: Buffer;
+  }): Promise<'created' | 'exists' | 'no-group'>;
+  /** The node whose token this is. */
+  authenticate(tokenHash: Buffer): Promise<{ readonly name: string } | null>;
+  /** Capacity and devices; raises the group's generation when they changed. A device that is held is never dropped: it is marked unhealthy. */
+  register(name: string, facts: RegisterNode): Promise<void>;
+  /** Compares, and with `starting` (or after LOST) turns the node READY (CORDONED stays). Records missing kernels as exited with the engine lost. Returns signals that follow. */
+  reconcile(
+    name: string,
+    found: Reconcile,
+  ): Promise<{ readonly answer: Reconciled; readonly signals: readonly DueSignal[]; readonly becameReady: boolean }>;
+  /** One by one: refused when the kernel is not placed there at that attempt. */
+  report(
+    name: string,
+    reports: readonly NodeReport[],
+  ): Promise<
+    readonly {
+      readonly kernelId: KernelId;
+      readonly accepted: boolean;
+      readonly detail: string | null;
+      readonly signal: DueSignal | null;
+    }[]
+  >;
+  /** Null when the kernel is not placed on this node, or its placement is over or past its deadline. `secrets` is opened by the API. */
+  launchOrder(
+    name: string,
+    kernelId: KernelId,
+    attempt: number,
+  ): Promise<{
+    readonly order: Omit<LaunchOrder, 'environment' | 'registryCredentials'>;
+    readonly sealedSecrets: Buffer | null;
+  } | null>;
+  list(page: PageQuery & { readonly group?: string | undefined }): Promise<Page<Node>>;
+  get(name: string): Promise<Node | null>;
+  setCordon(name: string, cordoned: boolean, reason: string): Promise<Node | null>;
+  remove(name: string): Promise<'removed' | 'held' | 'missing'>;
+  touch(name: string): Promise<void>;
+  /**
+   * What silence means, on Postgres's clock. `grace`: the control plane was away (or many fell silent at once): ask again
+   * in `retryAfterMs`. `lost`: marked LOST (idempotent), generation raised, its sessions end in `endAfterMs`.
+   */
+  silent(
+    name: string,
+    limitMs: number,
+  ): Promise<{
+    readonly verdict: 'grace' | 'lost' | 'alive' | 'removed';
+    readonly retryAfterMs: number;
+    readonly endAfterMs: number;
+    readonly detail: string;
+  }>;
+  /** After lostAfter: sessions placed there get cause `node-lost` and TERMINATING. */
+  failLost(name: string): Promise<readonly DueSignal[]>;
+}
+
+export interface TenancyStore {
+  createDomain(domain: { readonly id: string; readonly name: string }): Promise<Domain | 'exists'>;
+  createProject(project: {
+    readonly id: string;
+    readonly name: string;
+    readonly domain: string;
+  }): Promise<Project | 'exists' | 'no-domain'>;
+  createUser(user: {
+    readonly id: string;
+    readonly name: string;
+    readonly domain: string;
+    readonly role: User['role'];
+    readonly projects: readonly string[];
+  }): Promise<User | 'exists' | 'no-domain' | 'no-project'>;
+  putMember(member: {
+    readonly domain: string;
+    readonly project: string;
+    readonly user: string;
+    readonly role: 'member' | 'manager';
+  }): Promise<'ok' | 'missing'>;
+  removeMember(member: {
+    readonly domain: string;
+    readonly project: string;
+    readonly user: string;
+  }): Promise<'ok' | 'missing'>;
+  listDomains(page: PageQuery, viewer: Principal): Promise<Page<Domain>>;
+  listProjects(page: PageQuery, viewer: Principal): Promise<Page<Project>>;
+  listUsers(page: PageQuery, viewer: Principal): Promise<Page<User>>;
+  getUser(name: string): Promise<User | null>;
+  createKey(key: {
+    readonly id: string;
+    readonly name: string;
+    readonly user: string;
+    readonly scope: 'read' | 'write';
+    readonly hash: Buffer;
+    readonly prefix: string;
+    readonly expiresInDays: number | null;
+  }): Promise<ApiKey | 'no-user' | 'exists'>;
+  /** Null for an unknown, revoked or expired key. One indexed read. */
+  authenticate(hash: Buffer): Promise<Principal | null>;
+  /** The principal of a user, for an operator who acts for them. */
+  principalOf(userName: string): Promise<Principal | null>;
+  listKeys(page: PageQuery, viewer: Principal): Promise<Page<ApiKey>>;
+  revokeKey(id: string, viewer: Principal): Promise<'ok' | 'missing'>;
+  /** First domain, project, operator and key, group and node of a new machine; changes nothing that is there. */
+  bootstrap(first: Bootstrap): Promise<void>;
+}
+export interface Bootstrap {
+  readonly ids: { readonly domain: string; readonly project: string; readonly user: string; readonly key: string };
+  readonly adminKeyHash: Buffer;
+  readonly adminKeyPrefix: string;
+  readonly group: string;
+  readonly node: { readonly name: string; readonly tokenHash: Buffer } | null;
+  readonly volumes: readonly string[];
+}
+
+export interface SettingsStore {
+  createGroup(group: {
+    readonly name: string;
+    readonly policy: GroupPolicy;
+    readonly domains: readonly string[];
+    readonly projects: readonly string[];
+  }): Promise<Group | 'exists' | 'no-scope'>;
+  patchGroup(
+    name: string,
+    patch: {
+      readonly policy?: Partial<GroupPolicy>;
+      readonly domains?: readonly string[];
+      readonly projects?: readonly string[];
+      readonly ifMatch: string | null;
+    },
+  ): Promise<Group | 'missing' | 'stale' | 'no-scope'>;
+  listGroups(page: PageQuery, viewer: Principal): Promise<Page<Group>>;
+  getGroup(name: string, viewer: Principal): Promise<Group | null>;
+  getQuota(scope: Quota['scope'], name: string): Promise<Quota | null>;
+  putQuota(
+    scope: Quota['scope'],
+    name: string,
+    change: { readonly limits: QuotaLimits; readonly ifMatch: string | null },
+  ): Promise<Quota | 'missing' | 'stale'>;
+  listQuotas(page: PageQuery, viewer: Principal): Promise<Page<Quota>>;
+}
+
+export interface FolderStore {
+  create(
+    folder: {
+      readonly id: FolderId;
+      readonly name: string;
+      readonly project: string | null;
+      readonly volume: string;
+      readonly usage: Folder['usage'];
+    },
+    owner: Principal,
+  ): Promise<Folder | 'exists' | 'no-project'>;
+  find(idOrName: string, viewer: Principal): Promise<Folder | null>;
+  list(page: PageQuery, viewer: Principal): Promise<Page<Folder>>;
+  /** `mounted` names the sessions that hold it. READY → PURGING; the bytes are then removed by the storage proxy, and `purged` ends it. */
+  remove(id: FolderId): Promise<'ok' | 'missing' | { readonly mountedBy: readonly string[] }>;
+  purged(id: FolderId): Promise<void>;
+}
+
+export interface IdempotencyStore {
+  /** First call: `new`, with the key, hash and resource id stored. Later: the saved answer, or that it still runs, or that the body differs. */
+  begin(entry: {
+    readonly principal: string;
+    readonly route: string;
+    readonly key: string;
+    readonly bodyHash: Buffer;
+    readonly resourceId: string;
+  }): Promise<
+    | { readonly outcome: 'new' | 'running'; readonly resourceId: string }
+    | { readonly outcome: 'done'; readonly resourceId: string; readonly status: number; readonly body: unknown }
+    | { readonly outcome: 'reused' }
+  >;
+  finish(entry: {
+    readonly principal: string;
+    readonly route: string;
+    readonly key: string;
+    readonly status: number;
+    readonly body: unknown;
+  }): Promise<void>;
+  /** A request that changed nothing (a 4xx of validation, a 5xx) frees its key. */
+  forget(entry: { readonly principal: string; readonly route: string; readonly key: string }): Promise<void>;
+  /** Stores the submission of a session under its id; a second call changes nothing. */
+  putSubmission(submission: Submission): Promise<void>;
+  /** Submissions older than `olderThanMs` that have neither a session row nor a refusal. */
+  orphanSubmissions(olderThanMs: number, limit: number): Promise<readonly SessionId[]>;
+  sweep(): Promise<number>;
+}
+
+export interface EventStore {
+  /** Events after the cursor, up to the oldest running transaction: a late commit is never skipped. */
+  ofSession(sessionId: SessionId, after: string | null, limit: number): Promise<readonly SessionEvent[]>;
+  all(after: string | null, limit: number, viewer: Principal): Promise<readonly SessionEvent[]>;
+  audit(entry: Omit<AuditEntry, 'id' | 'at'>): Promise<void>;
+  listAudit(page: PageQuery, viewer: Principal): Promise<Page<AuditEntry>>;
+  /** Calls back with a session id soon after its events are committed; re-reads are the listener's business (each 1–2 s, and after `onReconnect`). */
+  listen(on: {
+    readonly session: (sessionId: string) => void;
+    readonly reconnect: () => void;
+  }): Promise<{ close(): Promise<void> }>;
+}
+
+export interface ControlStore {
+  /** Kept by control workers that reach Temporal: a gap of over 15 s starts a new `up_since`. */
+  markUp(): Promise<void>;
+  /** Runs `work` when nobody else does; null when somebody does. */
+  alone<T>(name: string, work: () => Promise<T>): Promise<T | null>;
+  openSessions(
+    after: string | null,
+    limit: number,
+  ): Promise<
+    readonly {
+      readonly sessionId: SessionId;
+      readonly state: string;
+      readonly attempt: number;
+      readonly ageMs: number;
+    }[]
+  >;
+  /** A row whose workflow is gone for good: ended here, all it held released. */
+  endOrphan(sessionId: SessionId, cause: EndCause): Promise<void>;
+  groups(): Promise<readonly string[]>;
+  nodes(): Promise<readonly string[]>;
+  /** Promised above capacity, open holds without an open session, and the like: all 0 in a sound ledger. */
+  audit(): Promise<Readonly<Record<string, number>>>;
+  metrics(): Promise<
+    readonly { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly value: number }[]
+  >;
+}
+
+export interface Store {
+  readonly sessions: SessionStore;
+  readonly planning: PlanningStore;
+  readonly nodes: NodeStore;
+  readonly tenancy: TenancyStore;
+  readonly settings: SettingsStore;
+  readonly folders: FolderStore;
+  readonly idempotency: IdempotencyStore;
+  readonly events: EventStore;
+  readonly control: ControlStore;
+  /** Applies migrations; two at once apply each once. */
+  migrate(): Promise<void>;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
