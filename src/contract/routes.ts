@@ -1,0 +1,621 @@
+import { z } from 'zod';
+import { auditEntrySchema, sessionEventSchema } from './event.js';
+import { createFolderSchema, createTransferSchema, folderSchema, transferSchema } from './folder.js';
+import { createGroupSchema, groupSchema, patchGroupSchema } from './group.js';
+import { nameSchema, userNameSchema } from './ids.js';
+import { createdNodeSchema, createNodeSchema, nodeSchema } from './node.js';
+import {
+  launchOrderSchema,
+  logsQuerySchema,
+  nodeReportsAnswerSchema,
+  nodeReportsSchema,
+  reconciledSchema,
+  reconcileSchema,
+  registerNodeSchema,
+} from './node-protocol.js';
+import { pageOf, pageQuerySchema } from './page.js';
+import { quotaLimitsSchema, quotaSchema, quotaScopeSchema } from './quota.js';
+import { createSessionSchema, dryRunSchema, execSchema, sessionSchema, stopSessionSchema } from './session.js';
+import { snapshotSchema } from './snapshot.js';
+import {
+  apiKeySchema,
+  createApiKeySchema,
+  createDomainSchema,
+  createdApiKeySchema,
+  createProjectSchema,
+  createUserSchema,
+  domainSchema,
+  projectSchema,
+  putMemberSchema,
+  userSchema,
+  whoAmISchema,
+} from './tenancy.js';
+import { queueEntrySchema, whySchema } from './why.js';
+
+/** Who may call a route: `anyone` needs no key, `node` the token of the node in the path, the others a key of at least that role. */
+export type RouteAccess = 'anyone' | 'user' | 'domain-admin' | 'operator' | 'node';
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly access: RouteAccess;
+  readonly summary: string;
+  readonly tag: 'sessions' | 'queue' | 'nodes' | 'agents' | 'groups' | 'quotas' | 'folders' | 'tenancy' | 'system';
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** Status and body of success; `stream` is SSE, newline-delimited JSON or plain text. */
+  readonly status: 200 | 201 | 202 | 204;
+  readonly answer: z.ZodType | 'stream' | 'nothing';
+  /** POSTs that make something take an Idempotency-Key. */
+  readonly idempotent?: boolean;
+}
+
+const session = z.object({ session: z.string().min(1).max(130).describe("the session's id, or its name") });
+const byName = z.object({ name: nameSchema });
+const folder = z.object({ folder: z.string().min(1).max(130).describe("the folder's id, or its name") });
+const member = z.object({ domain: nameSchema, project: nameSchema, user: userNameSchema });
+const quota = z.object({
+  scope: quotaScopeSchema,
+  name: z.string().min(1).max(130).describe('a user, domain/project (written domain~project in the path) or a domain'),
+});
+const dryRun = z.object({ dryRun: z.stringbool().default(false) });
+const kernelOfNode = z.object({
+  name: nameSchema,
+  kernel: z.string().max(64),
+  attempt: z.coerce.number().int().min(1),
+});
+const list = (value: string | string[]) => (Array.isArray(value) ? value : [value]);
+
+const sessionsQuery = pageQuerySchema.extend({
+  state: z
+    .union([z.string().max(32), z.array(z.string().max(32))])
+    .transform(list)
+    .optional(),
+  open: z.stringbool().optional().describe('only sessions that have not ended'),
+  project: z.string().max(130).optional(),
+  user: z.string().max(63).optional(),
+  group: z.string().max(63).optional(),
+  name: z.string().max(63).optional(),
+  label: z
+    .union([z.string().max(320), z.array(z.string().max(320))])
+    .transform(list)
+    .optional()
+    .describe('key:value'),
+});
+const waitQuery = z.object({
+  waitFor: z.enum(['admitted', 'placed', 'running', 'healthy', 'ended']).optional(),
+  timeoutSeconds: z.coerce.number().min(0).max(60).default(30),
+});
+
+/** Every route of the API, once: the server, the OpenAPI document, the SDK and the authorisation test read this table. */
+export const ROUTES = {
+  createSession: {
+    method: 'POST',
+    path: '/v1/sessions',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'Submit a session (or, with dryRun, ask what it would get)',
+    query: dryRun,
+    body: createSessionSchema,
+    status: 201,
+    answer: z.union([sessionSchema, dryRunSchema]),
+    idempotent: true,
+  },
+  listSessions: {
+    method: 'GET',
+    path: '/v1/sessions',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'List sessions, newest first',
+    query: sessionsQuery,
+    status: 200,
+    answer: pageOf(sessionSchema, 'SessionPage'),
+  },
+  getSession: {
+    method: 'GET',
+    path: '/v1/sessions/:session',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'One session; with waitFor the answer comes when it is so, or at the timeout',
+    params: session,
+    query: waitQuery,
+    status: 200,
+    answer: sessionSchema,
+  },
+  whySession: {
+    method: 'GET',
+    path: '/v1/sessions/:session/why',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'Why it is not running, and what would change that',
+    params: session,
+    status: 200,
+    answer: whySchema,
+  },
+  stopSession: {
+    method: 'POST',
+    path: '/v1/sessions/:session/stop',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'End it; a second call changes nothing',
+    params: session,
+    body: stopSessionSchema,
+    status: 202,
+    answer: sessionSchema,
+    idempotent: true,
+  },
+  sessionHistory: {
+    method: 'GET',
+    path: '/v1/sessions/:session/history',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'Its changes so far',
+    params: session,
+    query: z.object({
+      after: z.string().max(64).optional(),
+      limit: z.coerce.number().int().min(1).max(500).default(200),
+    }),
+    status: 200,
+    answer: pageOf(sessionEventSchema, 'SessionEventPage'),
+  },
+  sessionEvents: {
+    method: 'GET',
+    path: '/v1/sessions/:session/events',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'Its changes as they happen (SSE; Last-Event-ID resumes; ends after the last change)',
+    params: session,
+    status: 200,
+    answer: 'stream',
+  },
+  sessionLogs: {
+    method: 'GET',
+    path: '/v1/sessions/:session/logs',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'Output of a kernel as frames (newline-delimited JSON)',
+    params: session,
+    query: logsQuerySchema.extend({ kernel: z.string().max(130).default('main') }),
+    status: 200,
+    answer: 'stream',
+  },
+  execSession: {
+    method: 'POST',
+    path: '/v1/sessions/:session/exec',
+    access: 'user',
+    tag: 'sessions',
+    summary: 'Run a command in a kernel; frames, the last has the exit code',
+    params: session,
+    body: execSchema,
+    status: 200,
+    answer: 'stream',
+  },
+
+  listQueue: {
+    method: 'GET',
+    path: '/v1/groups/:name/queue',
+    access: 'user',
+    tag: 'queue',
+    summary: 'Who waits, in order, for what, behind whom',
+    params: byName,
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(queueEntrySchema, 'QueuePage'),
+  },
+  getSnapshot: {
+    method: 'GET',
+    path: '/v1/groups/:name/snapshot',
+    access: 'operator',
+    tag: 'queue',
+    summary: 'All that the next pass decides from',
+    params: byName,
+    status: 200,
+    answer: snapshotSchema,
+  },
+
+  createGroup: {
+    method: 'POST',
+    path: '/v1/groups',
+    access: 'operator',
+    tag: 'groups',
+    summary: 'Create a resource group',
+    body: createGroupSchema,
+    status: 201,
+    answer: groupSchema,
+    idempotent: true,
+  },
+  listGroups: {
+    method: 'GET',
+    path: '/v1/groups',
+    access: 'user',
+    tag: 'groups',
+    summary: 'Resource groups you may use',
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(groupSchema, 'GroupPage'),
+  },
+  getGroup: {
+    method: 'GET',
+    path: '/v1/groups/:name',
+    access: 'user',
+    tag: 'groups',
+    summary: 'One group, with its policy and ETag',
+    params: byName,
+    status: 200,
+    answer: groupSchema,
+  },
+  patchGroup: {
+    method: 'PATCH',
+    path: '/v1/groups/:name',
+    access: 'operator',
+    tag: 'groups',
+    summary: 'Change its policy (merge patch; If-Match)',
+    params: byName,
+    body: patchGroupSchema,
+    status: 200,
+    answer: groupSchema,
+  },
+
+  listQuotas: {
+    method: 'GET',
+    path: '/v1/quotas',
+    access: 'user',
+    tag: 'quotas',
+    summary: 'Quotas that bind you',
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(quotaSchema, 'QuotaPage'),
+  },
+  getQuota: {
+    method: 'GET',
+    path: '/v1/quotas/:scope/:name',
+    access: 'user',
+    tag: 'quotas',
+    summary: 'Limits and what is held',
+    params: quota,
+    status: 200,
+    answer: quotaSchema,
+  },
+  putQuota: {
+    method: 'PUT',
+    path: '/v1/quotas/:scope/:name',
+    access: 'domain-admin',
+    tag: 'quotas',
+    summary: 'Set the limits (If-Match)',
+    params: quota,
+    body: quotaLimitsSchema,
+    status: 200,
+    answer: quotaSchema,
+  },
+
+  createNode: {
+    method: 'POST',
+    path: '/v1/nodes',
+    access: 'operator',
+    tag: 'nodes',
+    summary: 'Register a node and get its token',
+    body: createNodeSchema,
+    status: 201,
+    answer: createdNodeSchema,
+    idempotent: true,
+  },
+  listNodes: {
+    method: 'GET',
+    path: '/v1/nodes',
+    access: 'user',
+    tag: 'nodes',
+    summary: 'Nodes with their devices',
+    query: pageQuerySchema.extend({ group: z.string().max(63).optional() }),
+    status: 200,
+    answer: pageOf(nodeSchema, 'NodePage'),
+  },
+  getNode: {
+    method: 'GET',
+    path: '/v1/nodes/:name',
+    access: 'user',
+    tag: 'nodes',
+    summary: 'One node',
+    params: byName,
+    status: 200,
+    answer: nodeSchema,
+  },
+  cordonNode: {
+    method: 'POST',
+    path: '/v1/nodes/:name/cordon',
+    access: 'operator',
+    tag: 'nodes',
+    summary: 'Nothing new is placed there',
+    params: byName,
+    body: z.strictObject({ reason: z.string().max(500).default('by hand') }),
+    status: 200,
+    answer: nodeSchema,
+    idempotent: true,
+  },
+  uncordonNode: {
+    method: 'POST',
+    path: '/v1/nodes/:name/uncordon',
+    access: 'operator',
+    tag: 'nodes',
+    summary: 'It takes work again',
+    params: byName,
+    status: 200,
+    answer: nodeSchema,
+    idempotent: true,
+  },
+  deleteNode: {
+    method: 'DELETE',
+    path: '/v1/nodes/:name',
+    access: 'operator',
+    tag: 'nodes',
+    summary: 'Forget a node that holds nothing',
+    params: byName,
+    status: 204,
+    answer: 'nothing',
+  },
+
+  registerNode: {
+    method: 'POST',
+    path: '/v1/nodes/:name/register',
+    access: 'node',
+    tag: 'agents',
+    summary: 'Capacity and devices as found',
+    params: byName,
+    body: registerNodeSchema,
+    status: 204,
+    answer: 'nothing',
+  },
+  reconcileNode: {
+    method: 'POST',
+    path: '/v1/nodes/:name/reconcile',
+    access: 'node',
+    tag: 'agents',
+    summary: 'Compare containers with the ledger',
+    params: byName,
+    body: reconcileSchema,
+    status: 200,
+    answer: reconciledSchema,
+  },
+  reportNode: {
+    method: 'POST',
+    path: '/v1/nodes/:name/reports',
+    access: 'node',
+    tag: 'agents',
+    summary: 'Exits, progress, health, ports',
+    params: byName,
+    body: nodeReportsSchema,
+    status: 200,
+    answer: nodeReportsAnswerSchema,
+  },
+  getLaunchOrder: {
+    method: 'GET',
+    path: '/v1/nodes/:name/kernels/:kernel/:attempt',
+    access: 'node',
+    tag: 'agents',
+    summary: 'What to create for a kernel placed here',
+    params: kernelOfNode,
+    status: 200,
+    answer: launchOrderSchema,
+  },
+
+  createFolder: {
+    method: 'POST',
+    path: '/v1/folders',
+    access: 'user',
+    tag: 'folders',
+    summary: 'Create a folder',
+    body: createFolderSchema,
+    status: 201,
+    answer: folderSchema,
+    idempotent: true,
+  },
+  listFolders: {
+    method: 'GET',
+    path: '/v1/folders',
+    access: 'user',
+    tag: 'folders',
+    summary: 'Folders you may see',
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(folderSchema, 'FolderPage'),
+  },
+  getFolder: {
+    method: 'GET',
+    path: '/v1/folders/:folder',
+    access: 'user',
+    tag: 'folders',
+    summary: 'One folder',
+    params: folder,
+    status: 200,
+    answer: folderSchema,
+  },
+  deleteFolder: {
+    method: 'DELETE',
+    path: '/v1/folders/:folder',
+    access: 'user',
+    tag: 'folders',
+    summary: 'Delete a folder that no session has mounted',
+    params: folder,
+    status: 204,
+    answer: 'nothing',
+  },
+  createTransfer: {
+    method: 'POST',
+    path: '/v1/folders/:folder/transfers',
+    access: 'user',
+    tag: 'folders',
+    summary: 'A short-lived token for the storage proxy',
+    params: folder,
+    body: createTransferSchema,
+    status: 201,
+    answer: transferSchema,
+  },
+
+  whoAmI: {
+    method: 'GET',
+    path: '/v1/me',
+    access: 'user',
+    tag: 'tenancy',
+    summary: 'Who this key is',
+    status: 200,
+    answer: whoAmISchema,
+  },
+  createDomain: {
+    method: 'POST',
+    path: '/v1/domains',
+    access: 'operator',
+    tag: 'tenancy',
+    summary: 'Create a domain',
+    body: createDomainSchema,
+    status: 201,
+    answer: domainSchema,
+    idempotent: true,
+  },
+  listDomains: {
+    method: 'GET',
+    path: '/v1/domains',
+    access: 'user',
+    tag: 'tenancy',
+    summary: 'Domains you may see',
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(domainSchema, 'DomainPage'),
+  },
+  createProject: {
+    method: 'POST',
+    path: '/v1/projects',
+    access: 'domain-admin',
+    tag: 'tenancy',
+    summary: 'Create a project',
+    body: createProjectSchema,
+    status: 201,
+    answer: projectSchema,
+    idempotent: true,
+  },
+  listProjects: {
+    method: 'GET',
+    path: '/v1/projects',
+    access: 'user',
+    tag: 'tenancy',
+    summary: 'Projects you may see',
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(projectSchema, 'ProjectPage'),
+  },
+  putMember: {
+    method: 'PUT',
+    path: '/v1/domains/:domain/projects/:project/members/:user',
+    access: 'user',
+    tag: 'tenancy',
+    summary: 'Make a user a member (its manager, a domain-admin or an operator)',
+    params: member,
+    body: putMemberSchema,
+    status: 204,
+    answer: 'nothing',
+  },
+  removeMember: {
+    method: 'DELETE',
+    path: '/v1/domains/:domain/projects/:project/members/:user',
+    access: 'user',
+    tag: 'tenancy',
+    summary: 'End a membership',
+    params: member,
+    status: 204,
+    answer: 'nothing',
+  },
+  createUser: {
+    method: 'POST',
+    path: '/v1/users',
+    access: 'domain-admin',
+    tag: 'tenancy',
+    summary: 'Create a user',
+    body: createUserSchema,
+    status: 201,
+    answer: userSchema,
+    idempotent: true,
+  },
+  listUsers: {
+    method: 'GET',
+    path: '/v1/users',
+    access: 'domain-admin',
+    tag: 'tenancy',
+    summary: 'Users you may see',
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(userSchema, 'UserPage'),
+  },
+  createKey: {
+    method: 'POST',
+    path: '/v1/keys',
+    access: 'user',
+    tag: 'tenancy',
+    summary: 'Make an API key (its secret is shown once)',
+    body: createApiKeySchema,
+    status: 201,
+    answer: createdApiKeySchema,
+  },
+  listKeys: {
+    method: 'GET',
+    path: '/v1/keys',
+    access: 'user',
+    tag: 'tenancy',
+    summary: 'API keys',
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(apiKeySchema, 'ApiKeyPage'),
+  },
+  revokeKey: {
+    method: 'DELETE',
+    path: '/v1/keys/:key',
+    access: 'user',
+    tag: 'tenancy',
+    summary: 'Revoke a key',
+    params: z.object({ key: z.string().max(64) }),
+    status: 204,
+    answer: 'nothing',
+  },
+  listAudit: {
+    method: 'GET',
+    path: '/v1/audit',
+    access: 'domain-admin',
+    tag: 'tenancy',
+    summary: 'Who changed what',
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(auditEntrySchema, 'AuditPage'),
+  },
+
+  health: {
+    method: 'GET',
+    path: '/v1/health',
+    access: 'user',
+    tag: 'system',
+    summary: 'Parts and whether they are reachable',
+    status: 200,
+    answer: z
+      .object({
+        version: z.string(),
+        parts: z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string() })),
+      })
+      .meta({ id: 'Health' }),
+  },
+  liveness: {
+    method: 'GET',
+    path: '/healthz',
+    access: 'anyone',
+    tag: 'system',
+    summary: 'The process answers',
+    status: 200,
+    answer: z.object({ ok: z.literal(true) }),
+  },
+  metrics: {
+    method: 'GET',
+    path: '/metrics',
+    access: 'operator',
+    tag: 'system',
+    summary: 'Prometheus text',
+    status: 200,
+    answer: 'stream',
+  },
+} as const satisfies Record<string, Route>;
+export type OperationId = keyof typeof ROUTES;

@@ -1,0 +1,26 @@
+import type { Refusal, SessionId } from '../contract/index.js';
+import type { DueSignal } from '../store/store.js';
+
+/** What a submission came to within the wait: `pending` is no failure, the row and the workflow go on by themselves. */
+export type SubmitAnswer =
+  | { readonly outcome: 'admitted' }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal }
+  | { readonly outcome: 'pending' };
+
+/** The one door to Temporal. Everything behind it may be called twice. */
+export interface TemporalDoor {
+  /** Starts `session/<id>` with the update `admit` (USE_EXISTING, REJECT_DUPLICATE) and waits up to `waitMs` for the answer. */
+  submitSession(sessionId: SessionId, waitMs: number): Promise<SubmitAnswer>;
+  /** Signal-with-start of `group/<name>`, without data. */
+  kickGroup(group: string): Promise<void>;
+  /** Delivers a signal that a row calls for; a workflow that is gone is no error (the sweeper sees to it): false then. */
+  signalSession(signal: DueSignal): Promise<boolean>;
+  /** Starts `node/<name>` when it does not run. */
+  ensureNode(node: string): Promise<void>;
+  ensureGroup(group: string): Promise<void>;
+  /** Whether `session/<id>` runs, has ended, or never was. */
+  sessionWorkflowState(sessionId: SessionId): Promise<'open' | 'closed' | 'missing'>;
+  /** Throws when Temporal does not answer within `timeoutMs`. */
+  ping(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+}
