@@ -30,7 +30,7 @@ export interface Postmaster {
 const localeFlags = (majorVersion: number): string[] =>
   majorVersion >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : ['--locale=C.UTF-8'];
 
-function runProgram(place: ClusterPlace, program: string, args: readonly string[], input = ''): void {
+function runProgram(place: ClusterPlace, [program, ...args]: readonly [string, ...string[]], input = ''): void {
   const done = spawnSync(join(place.binaries.binDir, program), args, {
     ...place.runAs,
     input,
@@ -73,9 +73,10 @@ export function ensureCluster(place: ClusterPlace, password: string): void {
   if (place.runAs !== undefined) chownSync(partial, place.runAs.uid, place.runAs.gid);
   withPasswordFile(place, password, (file) => {
     const flags = ['--no-sync', '--encoding=UTF8', ...localeFlags(place.binaries.majorVersion)];
-    runProgram(place, 'initdb', ['-D', partial, '-U', 'berth', '-A', 'scram-sha-256', `--pwfile=${file}`, ...flags]);
+    const access = ['-U', 'berth', '-A', 'scram-sha-256', `--pwfile=${file}`];
+    runProgram(place, ['initdb', '-D', partial, ...access, ...flags]);
   });
-  runProgram(place, 'postgres', ['--single', '-D', partial, 'postgres'], 'CREATE DATABASE berth;\n');
+  runProgram(place, ['postgres', '--single', '-D', partial, 'postgres'], 'CREATE DATABASE berth;\n');
   chmodSync(partial, 0o700);
   renameSync(partial, place.dataDir);
 }
