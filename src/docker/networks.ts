@@ -65,7 +65,7 @@ const networkState = ({ Id, Name, Labels }: NetworkInspectInfo): NetworkState =>
 async function disconnectAll(docker: Docker, id: string): Promise<void> {
   const network = docker.getNetwork(id);
   try {
-    const { Containers } = (await network.inspect()) as NetworkInspectInfo;
+    const { Containers } = await network.inspect();
     for (const Container of Object.keys(Containers ?? {})) await network.disconnect({ Container, Force: true });
   } catch (error) {
     if (!hasStatus(error, 404)) throw error;

@@ -1,0 +1,26 @@
+/** A GPU (or a MIG instance of one) that the node may hand out as a whole. */
+export interface FoundDevice {
+  /** Stable over restarts: the UUID of a real device, `sim-<n>` of a simulated one. */
+  readonly id: string;
+  /** Place among the node's devices, from 0. */
+  readonly index: number;
+  readonly model: string;
+  readonly memoryBytes: number;
+  readonly simulated: boolean;
+  readonly healthy: boolean;
+  /** Why it is not healthy, in a few words. */
+  readonly fault?: string;
+  readonly uuid?: string;
+  /** UUID of the GPU that this MIG instance is a part of. */
+  readonly migParent?: string;
+}
+
+export interface DeviceProvider {
+  /** By index. A node without devices gives an empty list; throws `DeviceFailure` when they cannot be read. */
+  readonly discover: () => Promise<readonly FoundDevice[]>;
+}
+
+/** The devices cannot be read (a driver that does not answer): not the same as having none. */
+export class DeviceFailure extends Error {
+  override readonly name = 'DeviceFailure';
+}
