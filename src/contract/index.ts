@@ -8,6 +8,7 @@ export * from './page.js';
 export * from './plan.js';
 export * from './problem.js';
 export * from './quota.js';
+export * from './route.js';
 export * from './routes.js';
 export * from './session.js';
 export * from './slots.js';
