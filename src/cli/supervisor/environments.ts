@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { databaseUrl, type Installation, temporalAddress, urlsOf } from './installation.js';
+import { controlPortNames, portOf } from './settings.js';
+
+export const WORKERS = ['control', 'node', 'api', 'storage'] as const;
+export type WorkerName = (typeof WORKERS)[number];
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Names that reach a child from the supervisor's own environment; nothing else does. */
+const PASSED_ON = ['PATH', 'HOME', 'LANG', 'TZ', 'DOCKER_HOST', 'BERTH_LOG_LEVEL', 'BERTH_PORT_RANGE', 'NODE_OPTIONS'];
+
+export function passedOn(env: NodeJS.ProcessEnv): Environment {
+  const kept = PASSED_ON.map((name) => [name, env[name]] as const);
+  return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+function common(berth: Installation): Environment {
+  return {
+    ...passedOn(berth.env),
+    BERTH_STATE: berth.state.root,
+    BERTH_BUILD_ID: berth.buildId,
+    BERTH_TEMPORAL_ADDRESS: temporalAddress(berth),
+    BERTH_TEMPORAL_NAMESPACE: berth.env['BERTH_TEMPORAL_NAMESPACE'] ?? 'default',
+  };
+}
+
+const volumes = (berth: Installation) => JSON.stringify({ default: join(berth.state.volumesDir, 'default') });
+
+const nodeIdentity = ({ config, secrets }: Installation): Environment => ({
+  BERTH_NODE_NAME: config.node.name,
+  BERTH_NODE_GROUP: config.node.group,
+  BERTH_NODE_TOKEN: secrets.nodeToken,
+});
+
+/** `worker` counts from 1; a further one outside the supervisor has no ports. */
+export function controlEnvironment(berth: Installation, worker?: number): Environment {
+  const [metrics = '', temporalMetrics = ''] = worker === undefined ? [] : controlPortNames(worker);
+  const ports = {
+    BERTH_METRICS_PORT: worker === undefined ? '' : String(portOf(berth.config, metrics)),
+    BERTH_TEMPORAL_METRICS_PORT: worker === undefined ? '' : String(portOf(berth.config, temporalMetrics)),
+  };
+  return { ...common(berth), ...ports, DATABASE_URL: databaseUrl(berth) };
+}
+
+export function nodeEnvironment(berth: Installation): Environment {
+  const { config, state, secrets } = berth;
+  return {
+    ...common(berth),
+    ...nodeIdentity(berth),
+    BERTH_API_URL: urlsOf(berth).api,
+    BERTH_NODE_PORT: String(portOf(config, 'node')),
+    BERTH_NODE_ADDRESS: `http://127.0.0.1:${portOf(config, 'node')}`,
+    BERTH_NODE_CPUS: String(config.node.cpus),
+    BERTH_NODE_MEMORY_BYTES: String(config.node.memoryBytes),
+    BERTH_SIMULATED_GPUS: JSON.stringify(config.node.simulatedGpus.filter(({ count }) => count > 0)),
+    BERTH_NODE_STATE: join(state.nodesDir, config.node.name),
+    BERTH_VERIFY_KEY_FILE: secrets.verifyKeyFile,
+    BERTH_VOLUMES: volumes(berth),
+    BERTH_METRICS_PORT: String(portOf(config, 'nodeMetrics')),
+    BERTH_TEMPORAL_METRICS_PORT: String(portOf(config, 'nodeTemporalMetrics')),
+  };
+}
+
+export function apiEnvironment(berth: Installation): Environment {
+  const { config, secrets } = berth;
+  return {
+    ...common(berth),
+    ...nodeIdentity(berth),
+    DATABASE_URL: databaseUrl(berth),
+    BERTH_API_PORT: String(portOf(config, 'api')),
+    BERTH_API_URL: urlsOf(berth).api,
+    BERTH_STORAGE_URL: urlsOf(berth).storage,
+    BERTH_VOLUMES: volumes(berth),
+    BERTH_SEALING_KEY_FILE: secrets.sealingKeyFile,
+    BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
+    BERTH_VERIFY_KEY_FILE: secrets.verifyKeyFile,
+    BERTH_BOOTSTRAP_KEY_FILE: secrets.bootstrapKeyFile,
+    BERTH_METRICS_PORT: String(portOf(config, 'apiMetrics')),
+  };
+}
+
+export function storageEnvironment(berth: Installation): Environment {
+  return {
+    ...common(berth),
+    BERTH_STORAGE_PORT: String(portOf(berth.config, 'storage')),
+    BERTH_VOLUMES: volumes(berth),
+    BERTH_VERIFY_KEY_FILE: berth.secrets.verifyKeyFile,
+    BERTH_METRICS_PORT: String(portOf(berth.config, 'storageMetrics')),
+  };
+}

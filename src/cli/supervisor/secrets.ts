@@ -1,0 +1,52 @@
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensurePrivateFile, type StateDir } from '../../platform/state-dir.js';
+
+/** Where each secret lies; nothing but the two values is ever read into the supervisor. */
+export interface Secrets {
+  readonly sealingKeyFile: string;
+  readonly signingKeyFile: string;
+  readonly verifyKeyFile: string;
+  readonly bootstrapKeyFile: string;
+  readonly nodeToken: string;
+  readonly postgresPassword: string;
+}
+
+const random = (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`;
+
+/** RFC 7638: a key id that anyone derives again from the key. */
+function thumbprint({ crv, kty, x, y }: JsonWebKey): string {
+  return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
+}
+
+type JsonWebKey = Readonly<Record<string, unknown>>;
+
+function newSigningKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = privateKey.export({ format: 'jwk' }) as JsonWebKey;
+  return `${JSON.stringify({ ...key, alg: 'ES256', use: 'sig', kid: thumbprint(key) })}\n`;
+}
+
+function publicKeys(signingKeyFile: string): string {
+  const { d: _private, ...key } = JSON.parse(readFileSync(signingKeyFile, 'utf8')) as JsonWebKey;
+  return `${JSON.stringify({ keys: [key] })}\n`;
+}
+
+/** Makes what is missing, each file 0600; what is there is never made anew, for data is sealed with it. */
+export function ensureSecrets(state: StateDir): Secrets {
+  const file = (name: string) => join(state.secretsDir, name);
+  const ensured = (name: string, make: () => string) => ensurePrivateFile(file(name), make).trim();
+  ensured('sealing-key', () => `${randomBytes(32).toString('base64')}\n`);
+  ensured('signing-key.json', newSigningKey);
+  ensured('verify-keys.json', () => publicKeys(file('signing-key.json')));
+  ensured('admin-api-key', () => `${random('berth_')}\n`);
+  return {
+    sealingKeyFile: file('sealing-key'),
+    signingKeyFile: file('signing-key.json'),
+    verifyKeyFile: file('verify-keys.json'),
+    bootstrapKeyFile: file('admin-api-key'),
+    nodeToken: ensured('node-token', () => `${random('berth_node_')}\n`),
+    postgresPassword: ensured('postgres-password', () => `${random('')}\n`),
+  };
+}

@@ -1,0 +1,102 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { type ConfigFile, readConfigFile, writeConfigFile } from '../../platform/config-file.js';
+import type { StateDir } from '../../platform/state-dir.js';
+import { choosePort } from './ports.js';
+import { which } from './programs.js';
+
+/** Flags of `berth up`; an unset one keeps what the state directory says, or the default at the first start. */
+export interface UpFlags {
+  readonly controlWorkers?: number;
+  readonly cpus?: number;
+  readonly memoryBytes?: number;
+  readonly simulatedGpus?: number;
+  readonly gpuMemoryBytes?: number;
+}
+
+/** Names of ports with the number taken when it is free (`--state` elsewhere: always a free one). */
+const USUAL_PORTS: Readonly<Record<string, number>> = {
+  postgres: 5433,
+  temporal: 7233,
+  temporalUi: 8233,
+  temporalMetrics: 9233,
+  api: 8080,
+  storage: 8081,
+  storageMetrics: 9081,
+  node: 8082,
+  nodeMetrics: 9082,
+  apiMetrics: 9080,
+};
+
+const GIB = 2 ** 30;
+const SIMULATED_MODEL = 'simulated';
+const DEFAULT_GPU_MEMORY_BYTES = 24 * GIB;
+
+/** Port names of one control worker, counted from 1. */
+export const controlPortNames = (worker: number) => [`control${worker}Metrics`, `control${worker}TemporalMetrics`];
+
+function firstNode(): ConfigFile['node'] {
+  const hasRealGpus = which('nvidia-smi') !== undefined;
+  const count = hasRealGpus ? 0 : 4;
+  return {
+    name: 'local',
+    group: 'default',
+    cpus: Math.max(4, availableParallelism()),
+    memoryBytes: Math.max(1, Math.floor(totalmem() / GIB)) * GIB,
+    simulatedGpus: [{ model: SIMULATED_MODEL, memoryBytes: DEFAULT_GPU_MEMORY_BYTES, count }],
+  };
+}
+
+function withFlags(node: ConfigFile['node'], flags: UpFlags): ConfigFile['node'] {
+  const [gpus] = node.simulatedGpus;
+  return {
+    ...node,
+    cpus: flags.cpus ?? node.cpus,
+    memoryBytes: flags.memoryBytes ?? node.memoryBytes,
+    simulatedGpus: [
+      {
+        model: gpus?.model ?? SIMULATED_MODEL,
+        memoryBytes: flags.gpuMemoryBytes ?? gpus?.memoryBytes ?? DEFAULT_GPU_MEMORY_BYTES,
+        count: flags.simulatedGpus ?? gpus?.count ?? 0,
+      },
+    ],
+  };
+}
+
+async function withPorts(
+  kept: Readonly<Record<string, number>>,
+  names: readonly string[],
+  wantsUsual: boolean,
+): Promise<Record<string, number>> {
+  const ports = { ...kept };
+  for (const name of names) {
+    const taken = new Set(Object.values(ports));
+    ports[name] ??= await choosePort(wantsUsual ? USUAL_PORTS[name] : undefined, taken);
+  }
+  return ports;
+}
+
+/**
+ * Reads the state directory's configuration, lets the flags change it, chooses ports that are still missing, and
+ * writes it back. A second run with the same flags changes nothing.
+ */
+export async function settle(state: StateDir, flags: UpFlags, wantsUsualPorts: boolean): Promise<ConfigFile> {
+  const kept = readConfigFile(state.configFile);
+  const controlWorkers = flags.controlWorkers ?? kept?.controlWorkers ?? 1;
+  const controls = Array.from({ length: controlWorkers }, (_, index) => controlPortNames(index + 1)).flat();
+  const names = [...Object.keys(USUAL_PORTS), 'nodeTemporalMetrics', ...controls];
+  const config: ConfigFile = {
+    version: 1,
+    ports: await withPorts(kept?.ports ?? {}, names, wantsUsualPorts),
+    controlWorkers,
+    node: withFlags(kept?.node ?? firstNode(), flags),
+  };
+  writeConfigFile(state.configFile, config);
+  return config;
+}
+
+/** A port that `settle` chose. */
+export function portOf(config: ConfigFile, name: string): number {
+  const port = config.ports[name];
+  if (port === undefined) throw new Error(`config.yaml has no port "${name}"; mend: berth up`);
+  return port;
+}
