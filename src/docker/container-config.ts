@@ -116,12 +116,9 @@ function deviceRequests(devices: DeviceRequestSpec | undefined): HostConfig {
 /**
  * Last word to the devices: where NVIDIA's runtime is the engine's default, `NVIDIA_VISIBLE_DEVICES=all` in a
  * request or an image would hand out every GPU, so a container without real devices gets `void`.
- * TINI_KILL_PROCESS_GROUP makes the engine's init pass signals to the whole process group: under
- * `sh -c 'cd x && python train.py'` the notice before a preemption would otherwise end at the shell.
  */
 function environmentList(spec: ContainerSpec): string[] {
   const environment = {
-    TINI_KILL_PROCESS_GROUP: '1',
     ...spec.environment,
     NVIDIA_VISIBLE_DEVICES: 'void',
     ...spec.devices?.environment,

@@ -34,7 +34,7 @@ export function containerState(info: ContainerInspectInfo): ContainerState {
   const status = CONTAINER_STATUSES.find((known) => known === info.State.Status) ?? 'dead';
   const startedAt = moment(info.State.StartedAt);
   const ended = startedAt !== undefined && (status === 'exited' || status === 'dead');
-  const finishedAt = ended ? moment(info.State.FinishedAt) : undefined;
+  const finishedAt = ended ? notBefore(startedAt, moment(info.State.FinishedAt)) : undefined;
   return {
     id: info.Id,
     name: info.Name.replace(/^\//, ''),
@@ -49,6 +49,11 @@ export function containerState(info: ContainerInspectInfo): ContainerState {
     ports: boundPorts(info),
     addresses: addresses(info),
   };
+}
+
+/** The engine notes the start a little late: a container of a few milliseconds ends before it. Charges are intervals. */
+function notBefore(startedAt: Date, finishedAt: Date | undefined): Date | undefined {
+  return finishedAt !== undefined && finishedAt < startedAt ? startedAt : finishedAt;
 }
 
 /** The engine writes year 1 for "never". */

@@ -11,17 +11,31 @@ import { SPEC_HASH_LABEL, specHash } from './spec-hash.js';
  * the same name is a `name_conflict`. The image must be there (`pull`), else `image_not_found`.
  */
 export async function ensureCreated(docker: Docker, spec: ContainerSpec): Promise<{ readonly id: string }> {
+  for (let tries = 0; tries < CREATE_TRIES_MAX; tries += 1) {
+    const id = (await tryCreate(docker, spec)) ?? (await existing(docker, spec));
+    if (id !== undefined) return { id };
+    await new Promise((resolve) => setTimeout(resolve, CREATE_PAUSE_MILLISECONDS));
+  }
+  throw new ContainerFailure('engine_error', `the name ${spec.name} is neither free nor in use`);
+}
+
+const CREATE_TRIES_MAX = 50;
+const CREATE_PAUSE_MILLISECONDS = 100;
+
+/** Undefined when the name is taken. */
+async function tryCreate(docker: Docker, spec: ContainerSpec): Promise<string | undefined> {
   try {
     const { id } = await docker.createContainer(containerConfig(spec));
-    return { id };
+    return id;
   } catch (error) {
-    if (hasStatus(error, 409)) return existing(docker, spec);
+    if (hasStatus(error, 409)) return undefined;
     throw classify(error, Object.values(spec.environment));
   }
 }
 
-async function existing(docker: Docker, spec: ContainerSpec): Promise<{ readonly id: string }> {
+/** Undefined when there is nothing of that name yet: the engine reserves a name before its container can be seen. */
+async function existing(docker: Docker, spec: ContainerSpec): Promise<string | undefined> {
   const state = await inspect(docker, spec.name);
-  if (state?.labels[SPEC_HASH_LABEL] === specHash(spec)) return { id: state.id };
+  if (state === undefined || state.labels[SPEC_HASH_LABEL] === specHash(spec)) return state?.id;
   throw new ContainerFailure('name_conflict', spec.name);
 }

@@ -67,11 +67,13 @@ function matches(rule: FailureRule, text: string, statusCode: number | undefined
 }
 
 const DETAIL_LENGTH_MAX = 200;
+/** Shorter values ("1", "yes") tell nothing, and cutting them out would leave no word whole. */
+const SECRET_LENGTH_MIN = 4;
 
 /** One line, no credentials of a URL, no secret, and no variable at all where the engine quotes one. */
 function tidy(text: string, secrets: readonly string[]): string {
   if (/environment variable/i.test(text)) return 'an environment variable is not valid';
   let line = text.replace(/\s+/g, ' ').replace(/\/\/[^/\s@]+@/g, '//');
-  for (const secret of secrets) if (secret !== '') line = line.replaceAll(secret, '…');
+  for (const secret of secrets) if (secret.length >= SECRET_LENGTH_MIN) line = line.replaceAll(secret, '…');
   return line.trim().slice(0, DETAIL_LENGTH_MAX);
 }
