@@ -26,6 +26,3 @@ export interface SessionView {
   readonly attempt: number;
 }
 export const sessionViewQuery = defineQuery<SessionView>('view');
-
-/** Tells the node's workflow to look again at once (its agent is back, or the node was removed). */
-export const nodeChangedSignal = defineSignal('changed');

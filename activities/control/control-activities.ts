@@ -1,0 +1,51 @@
+import type { EndCause, Refusal } from '../../src/contract/index.js';
+import type { Finished, Placement, SessionAttributes } from '../../src/store/session-store.js';
+
+export type Admission =
+  | { readonly outcome: 'admitted'; readonly shown: SessionAttributes }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+export type Begun =
+  | { readonly outcome: 'go'; readonly placement: Placement }
+  | { readonly outcome: 'stop' }
+  | { readonly outcome: 'stale' };
+
+export interface Ending {
+  readonly sessionId: string;
+  readonly attempt: number;
+  readonly cause: EndCause;
+  readonly message: string;
+}
+
+/** Counts only: a plan is never a workflow's history. */
+export interface PassReport {
+  readonly outcome: 'planned' | 'missing';
+  readonly placed: number;
+  readonly waiting: number;
+  /** Plan again at once: the commit found another state than the plan rested on. */
+  readonly again: boolean;
+  readonly nextWakeMs: number | null;
+  /** The head of the queue, for Temporal's UI. */
+  readonly head: string;
+}
+
+export interface Silence {
+  readonly verdict: 'grace' | 'lost' | 'alive' | 'removed';
+  readonly retryAfterMs: number;
+  readonly endAfterMs: number;
+  readonly detail: string;
+}
+
+/** Activities on `control`: they touch Postgres and never a container. Each is safe to run twice. */
+export interface ControlActivities {
+  admit(sessionId: string): Promise<Admission>;
+  begin(sessionId: string, attempt: number): Promise<Begun>;
+  markRunning(sessionId: string, attempt: number): Promise<'running' | 'ending'>;
+  markEnding(ending: Ending): Promise<void>;
+  finish(sessionId: string, attempt: number, nodeReleased: boolean): Promise<Finished>;
+  plan(group: string): Promise<PassReport>;
+  nodeSilent(node: string, limitMs: number): Promise<Silence>;
+  /** LOST or removed: what it holds is not waited for. */
+  nodeGone(node: string): Promise<boolean>;
+  failLost(node: string): Promise<number>;
+}

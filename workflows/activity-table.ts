@@ -1,0 +1,49 @@
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type { ControlActivities } from '../activities/control/control-activities.js';
+import type { NodeActivities } from '../activities/node/node-activities.js';
+import { CONTROL_QUEUE, nodeQueue } from '../src/lifecycle/names.js';
+
+/**
+ * Time-outs and retries of every activity, in one place. Control activities are short transactions and are retried for
+ * ever: a workflow waits for its database, it does not fail with it.
+ */
+const retryForEver = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '10s' } as const;
+
+export const control = proxyActivities<ControlActivities>({
+  taskQueue: CONTROL_QUEUE,
+  startToCloseTimeout: '10s',
+  retry: retryForEver,
+});
+
+/** Orders to one node. A node that does not take the order in time is the platform's fault, and the caller decides what follows. */
+export const nodeOrders = (node: string, scheduleToStartMs: number) => ({
+  start: proxyActivities<Pick<NodeActivities, 'startKernels'>>({
+    taskQueue: nodeQueue(node),
+    scheduleToStartTimeout: scheduleToStartMs,
+    startToCloseTimeout: '2h',
+    heartbeatTimeout: '30s',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    summary: `pull, create and start on ${node}`,
+    retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '10s', maximumAttempts: 8 },
+  }).startKernels,
+  remove: proxyActivities<Pick<NodeActivities, 'removeKernels'>>({
+    taskQueue: nodeQueue(node),
+    scheduleToStartTimeout: scheduleToStartMs,
+    startToCloseTimeout: '65m',
+    heartbeatTimeout: '30s',
+    summary: `stop and remove on ${node}`,
+    retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 3 },
+  }).removeKernels,
+});
+
+/** The node's beat. One attempt: what a silence means is decided on Postgres's clock, not by a retry. */
+export const presenceOf = (node: string, heartbeatMs: number, scheduleToStartMs: number | null) =>
+  proxyActivities<Pick<NodeActivities, 'presence'>>({
+    taskQueue: nodeQueue(node),
+    startToCloseTimeout: '24h',
+    heartbeatTimeout: heartbeatMs,
+    ...(scheduleToStartMs === null ? {} : { scheduleToStartTimeout: scheduleToStartMs }),
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    summary: `presence of ${node}`,
+    retry: { maximumAttempts: 1 },
+  }).presence;

@@ -1,0 +1,3 @@
+export { groupWorkflow } from './group.js';
+export { nodeWorkflow } from './node.js';
+export { sessionWorkflow } from './session.js';
