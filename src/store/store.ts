@@ -293,6 +293,8 @@ export interface ControlStore {
   >;
   /** A row whose workflow is gone for good: ended here, all it held released. */
   endOrphan(sessionId: SessionId, cause: EndCause): Promise<void>;
+  /** Of these session ids, those whose row has ended or is not there (and no submission waits): their workflows have nothing left to do. */
+  endedOrMissing(ids: readonly string[]): Promise<readonly string[]>;
   groups(): Promise<readonly string[]>;
   nodes(): Promise<readonly string[]>;
   /** Promised above capacity, open holds without an open session, and the like: all 0 in a sound ledger. */
