@@ -1,0 +1,53 @@
+import type { CallOptions } from './operations.js';
+import { foldersOf } from './resources/folders.js';
+import { groupsOf, nodesOf, queueOf, quotasOf } from './resources/scheduling.js';
+import { sessionsOf } from './resources/sessions.js';
+import { auditOf, domainsOf, keysOf, projectsOf, usersOf } from './resources/tenancy.js';
+import { Transport, type TransportOptions } from './transport.js';
+
+export type ClientOptions = TransportOptions;
+
+/**
+ * Berth's API. Every method takes an `AbortSignal`, sends one Idempotency-Key for all its tries, and throws a
+ * `ProblemError` (a class for each code) or a `ConnectionError`. Fields that this version does not know are kept.
+ */
+export class Client {
+  readonly sessions: ReturnType<typeof sessionsOf>;
+  readonly groups: ReturnType<typeof groupsOf>;
+  readonly queue: ReturnType<typeof queueOf>;
+  readonly nodes: ReturnType<typeof nodesOf>;
+  readonly quotas: ReturnType<typeof quotasOf>;
+  readonly folders: ReturnType<typeof foldersOf>;
+  readonly keys: ReturnType<typeof keysOf>;
+  readonly users: ReturnType<typeof usersOf>;
+  readonly projects: ReturnType<typeof projectsOf>;
+  readonly domains: ReturnType<typeof domainsOf>;
+  readonly audit: ReturnType<typeof auditOf>;
+  readonly #transport: Transport;
+
+  constructor(options: ClientOptions) {
+    const transport = new Transport(options);
+    this.#transport = transport;
+    this.sessions = sessionsOf(transport);
+    this.groups = groupsOf(transport);
+    this.queue = queueOf(transport);
+    this.nodes = nodesOf(transport);
+    this.quotas = quotasOf(transport);
+    this.folders = foldersOf(transport);
+    this.keys = keysOf(transport);
+    this.users = usersOf(transport);
+    this.projects = projectsOf(transport);
+    this.domains = domainsOf(transport);
+    this.audit = auditOf(transport);
+  }
+
+  /** Who this key is. */
+  me(options?: CallOptions) {
+    return this.#transport.call('whoAmI', {}, options);
+  }
+
+  /** Parts of Berth, and whether they are reachable. */
+  health(options?: CallOptions) {
+    return this.#transport.call('health', {}, options);
+  }
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import type { folderEntrySchema, transferSchema, uploadedSchema } from '../contract/index.js';
+import { TransferError } from './problem-error.js';
+import type { Transport } from './transport.js';
+
+export type Uploaded = z.output<typeof uploadedSchema>;
+export type FolderEntry = z.output<typeof folderEntrySchema>;
+export type Transfer = z.output<typeof transferSchema>;
+
+/** Bytes at hand, or a way to read them from the start: a stream is opened anew for each try. */
+export type ByteSource = Uint8Array | string | ((signal?: AbortSignal) => AsyncIterable<Uint8Array>);
+
+export interface ByteOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Bytes that went over so far. */
+  readonly onProgress?: ((doneBytes: number) => void) | undefined;
+}
+
+const authorization = (transfer: Transfer) => ({ authorization: `Bearer ${transfer.token}` });
+
+/** Sends a file once. Throws `TransferError` when the proxy kept other bytes than were sent. */
+export async function upload(transport: Transport, transfer: Transfer, sent: Sent): Promise<Uploaded> {
+  const hash = createHash('sha256');
+  const response = await transport.sendOnce(transfer.url, {
+    method: 'PUT',
+    headers: { ...authorization(transfer), 'content-type': 'application/octet-stream' },
+    body: toStream(counted(bytesOf(sent.source, sent.options.signal), hash, sent.options.onProgress)),
+    duplex: 'half',
+    ...(sent.options.signal === undefined ? {} : { signal: sent.options.signal }),
+  });
+  const uploaded = (await response.json()) as Uploaded;
+  const sha256 = hash.digest('hex');
+  if (uploaded.sha256 !== sha256) {
+    throw new TransferError(`${uploaded.path}: sent sha256 ${sha256}, the storage has ${uploaded.sha256}`);
+  }
+  return uploaded;
+}
+export interface Sent {
+  readonly source: ByteSource;
+  readonly options: ByteOptions;
+}
+
+/** The file's bytes as they come. Throws `TransferError` at the end when they are not those that the proxy announced. */
+export async function* download(
+  transport: Transport,
+  transfer: Transfer,
+  options: ByteOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const response = await transport.send({
+    method: 'GET',
+    url: transfer.url,
+    headers: authorization(transfer),
+    isRepeatable: true,
+    signal: options.signal,
+  });
+  const expected = announcedSha256(response.headers);
+  const hash = createHash('sha256');
+  if (response.body !== null) {
+    yield* counted(response.body, hash, options.onProgress);
+  }
+  const sha256 = hash.digest('hex');
+  if (expected !== undefined && expected !== sha256) {
+    throw new TransferError(`received sha256 ${sha256}, the storage announced ${expected}`);
+  }
+}
+
+/** From `Repr-Digest` (RFC 9530), or an ETag that is the checksum. Undefined when the proxy does not say. */
+export function announcedSha256(headers: Headers): string | undefined {
+  const digest = /sha-256=:([A-Za-z0-9+/=]+):/.exec(headers.get('repr-digest') ?? '')?.[1];
+  if (digest !== undefined) return Buffer.from(digest, 'base64').toString('hex');
+  return /^"(?:sha256[-:])?([0-9a-f]{64})"$/.exec(headers.get('etag') ?? '')?.[1];
+}
+
+function bytesOf(source: ByteSource, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+  if (typeof source === 'function') return source(signal);
+  return one(typeof source === 'string' ? new TextEncoder().encode(source) : source);
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  yield bytes;
+}
+
+async function* counted(
+  bytes: AsyncIterable<Uint8Array>,
+  hash: ReturnType<typeof createHash>,
+  onProgress: ((doneBytes: number) => void) | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let doneBytes = 0;
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    doneBytes += chunk.byteLength;
+    onProgress?.(doneBytes);
+    yield chunk;
+  }
+}
+
+/** Read as the network takes it: one chunk is held at a time. */
+function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await iterator.next();
+      if (next.done === true) controller.close();
+      else if (next.value.byteLength > 0) controller.enqueue(next.value);
+      else await this.pull?.(controller);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}

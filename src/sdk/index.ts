@@ -1,0 +1,13 @@
+export { Client, type ClientOptions } from './client.js';
+export type { ByteOptions, ByteSource, FolderEntry, Transfer, Uploaded } from './folder-bytes.js';
+export type { Frame } from './frames.js';
+export type { AnswerOf, BodyOf, CallOptions, QueryOf } from './operations.js';
+export type { List } from './pages.js';
+export * from './problem-error.js';
+export type { FileIn } from './resources/folders.js';
+export type { QuotaOf } from './resources/scheduling.js';
+export type { DryRun, LogsOptions } from './resources/sessions.js';
+export type { Membership } from './resources/tenancy.js';
+export { DEFAULT_RETRIES, type Retries } from './retry-policy.js';
+export type { EventsOptions } from './session-events.js';
+export { hasEnded, MOMENTS, type Moment, type WaitOptions } from './wait-for.js';
