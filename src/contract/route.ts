@@ -30,3 +30,14 @@ export const dryRunQuery = z.object({ dryRun: z.stringbool().default(false) });
 export const dryRunChangeSchema = z
   .object({ dryRun: z.literal(true), operation: z.string(), object: z.string(), message: z.string() })
   .meta({ id: 'DryRunChange' });
+
+/** For what has no query, no body or no JSON answer: unknown keys are refused there too. */
+export const emptySchema = z.strictObject({});
+export const textSchema = z.string();
+export const nothingSchema = z.null().describe('done');
+export const idempotencyHeadersSchema = z.looseObject({
+  'idempotency-key': z
+    .string()
+    .optional()
+    .describe('1–255 printable characters; the same key and body within 24 h answer the same, made once'),
+});

@@ -1,0 +1,53 @@
+import type { FastifyInstance } from 'fastify';
+import type { OperationId, Route } from '../contract/index.js';
+import { addRoutes, type Operation } from './add-routes.js';
+import type { ApiDeps } from './deps.js';
+import type { Handlers } from './handler.js';
+import { folderHandlers } from './handlers/folders.js';
+import { agentHandlers, nodeHandlers } from './handlers/nodes.js';
+import { queueHandlers } from './handlers/queue.js';
+import { sessionStreamHandlers } from './handlers/session-streams.js';
+import { sessionHandlers } from './handlers/sessions.js';
+import { settingsChecks, settingsHandlers } from './handlers/settings.js';
+import { systemHandlers } from './handlers/system.js';
+import { tenancyChecks, tenancyHandlers } from './handlers/tenancy.js';
+import { measureRequests } from './measure-requests.js';
+import { operations } from './run-operation.js';
+import { createServer } from './server.js';
+
+const handlersOf = (deps: ApiDeps): Handlers => ({
+  ...sessionHandlers(deps),
+  ...sessionStreamHandlers(deps),
+  ...queueHandlers(deps),
+  ...settingsHandlers(deps),
+  ...nodeHandlers(deps),
+  ...agentHandlers(deps),
+  ...folderHandlers(deps),
+  ...tenancyHandlers(deps),
+  ...systemHandlers(deps),
+});
+
+/** The API over its parts, ready to listen or to be injected into. Stateless: run as many as you like. */
+export async function createApi(deps: ApiDeps): Promise<FastifyInstance> {
+  const { version, requestsPerMinuteMax, checkAnswers } = deps.options;
+  const app = await createServer({ log: deps.log, version, requestsPerMinuteMax, checkAnswers });
+  measureRequests(app, deps.registry);
+  const checks = { ...settingsChecks(deps), ...tenancyChecks(deps) };
+  addRoutes(app, operations({ deps, handlers: handlersOf(deps), checks }));
+  return app;
+}
+
+const unused = (): never => {
+  throw new Error('a document has no requests');
+};
+const described = (id: OperationId, _route: Route): Operation => ({ id, authenticate: unused, run: unused });
+
+/** The OpenAPI 3.1 document, without any of the API's parts. */
+export async function openApiDocument(log: ApiDeps['log'], version: string): Promise<object> {
+  const app = await createServer({ log, version, requestsPerMinuteMax: 1, checkAnswers: false });
+  addRoutes(app, described);
+  await app.ready();
+  const document = app.swagger();
+  await app.close();
+  return document;
+}

@@ -1,0 +1,92 @@
+import type { LaunchOrder, OperationId } from '../../contract/index.js';
+import { newNodeToken } from '../../platform/tokens.js';
+import type { ApiDeps } from '../deps.js';
+import type { Handlers } from '../handler.js';
+import { deliver, kick } from '../kick.js';
+import { found, invalid, notFound, problem } from '../problem.js';
+
+type NodeIds = Extract<
+  OperationId,
+  'createNode' | 'listNodes' | 'getNode' | 'cordonNode' | 'uncordonNode' | 'deleteNode'
+>;
+type AgentIds = Extract<OperationId, 'registerNode' | 'reconcileNode' | 'reportNode' | 'getLaunchOrder'>;
+
+/** What a submission seals apart from its spec. */
+export interface SessionSecrets {
+  readonly environment: LaunchOrder['environment'];
+  readonly registryCredentials: LaunchOrder['registryCredentials'];
+}
+
+const ensureNode = ({ door, log }: ApiDeps, name: string): void => {
+  door.ensureNode(name).catch((error: unknown) => log.warn({ err: error, node: name }, 'no node workflow yet'));
+};
+
+export function nodeHandlers(deps: ApiDeps): Handlers<NodeIds> {
+  const { nodes } = deps.store;
+  return {
+    async createNode({ body }) {
+      const { secret, hash } = newNodeToken();
+      const { name, group, zone = null } = body;
+      const made = await nodes.create({ name, group, zone, tokenHash: hash });
+      if (made === 'exists') throw problem('conflict', `there is a node ${name} already`);
+      if (made === 'no-group') throw invalid('/group', `there is no group ${group}`);
+      ensureNode(deps, name);
+      return { name, group, token: secret };
+    },
+    listNodes: ({ query }) => nodes.list(query) as never,
+    getNode: async ({ params }) => found(await nodes.get(params.name), `node ${params.name}`),
+    cordonNode: async ({ params, body }) =>
+      found(await nodes.setCordon(params.name, true, body.reason), `node ${params.name}`),
+    async uncordonNode({ params }) {
+      const node = found(await nodes.setCordon(params.name, false, ''), `node ${params.name}`);
+      await kick(deps, node.group, true);
+      return node;
+    },
+    async deleteNode({ params }) {
+      const outcome = await nodes.remove(params.name);
+      if (outcome === 'missing') throw notFound(`node ${params.name}`);
+      if (outcome === 'held') {
+        const hint = `berth node cordon ${params.name}, then stop what runs there`;
+        throw problem('conflict', `node ${params.name} holds sessions`, { hint });
+      }
+    },
+  };
+}
+
+export function agentHandlers(deps: ApiDeps): Handlers<AgentIds> {
+  const { nodes } = deps.store;
+  const kickGroupOf = async (name: string): Promise<void> => {
+    const node = await nodes.get(name);
+    if (node !== null) await kick(deps, node.group, true);
+  };
+  return {
+    async registerNode({ params, body }) {
+      await nodes.register(params.name, body);
+      ensureNode(deps, params.name);
+      await kickGroupOf(params.name);
+    },
+    async reconcileNode({ params, body }) {
+      const { answer, signals, becameReady } = await nodes.reconcile(params.name, body);
+      deliver(deps, signals);
+      if (becameReady) await kickGroupOf(params.name);
+      return answer;
+    },
+    async reportNode({ params, body }) {
+      const results = await nodes.report(params.name, body.reports);
+      deliver(
+        deps,
+        results.map(({ signal }) => signal),
+      );
+      return { results: results.map(({ kernelId, accepted, detail }) => ({ kernelId, accepted, detail })) };
+    },
+    async getLaunchOrder({ params }) {
+      const { name, kernel, attempt } = params;
+      const launch = found(await nodes.launchOrder(name, kernel as never, attempt), `placement of ${kernel} here`);
+      const none: SessionSecrets = { environment: {}, registryCredentials: null };
+      const { order, sealedSecrets } = launch;
+      const secrets =
+        sealedSecrets === null ? none : (deps.seal.open(sealedSecrets, order.sessionId) as SessionSecrets);
+      return { ...order, ...secrets };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import {
+  dryRunChangeSchema,
+  dryRunSchema,
+  emptySchema,
+  idempotencyHeadersSchema,
+  nothingSchema,
+  type OperationId,
+  problemSchema,
+  type Route,
+  textSchema,
+} from '../contract/index.js';
+import { PROBLEM_TYPE } from './problem.js';
+
+const STREAM_TYPES: Readonly<Partial<Record<OperationId, string>>> = {
+  sessionEvents: 'text/event-stream',
+  metrics: 'text/plain',
+};
+
+const answer = (type: string, description: string, schema: z.ZodType) => ({
+  description,
+  content: { [type]: { schema } },
+});
+
+function success(id: OperationId, route: Route): unknown {
+  if (route.answer === 'nothing') return nothingSchema;
+  if (route.answer !== 'stream') return answer('application/json', route.summary, route.answer);
+  return answer(STREAM_TYPES[id] ?? 'application/x-ndjson', route.summary, textSchema);
+}
+
+export const takesDryRun = (route: Route): boolean => route.query !== undefined && 'dryRun' in route.query.shape;
+
+/** A dry run answers 200 where the real thing answers 201; where both are 200, one description serves both. */
+function responses(id: OperationId, route: Route): Record<string, unknown> {
+  const dryRun = id === 'createSession' ? dryRunSchema : dryRunChangeSchema;
+  return {
+    ...(takesDryRun(route) && route.status !== 200 ? { 200: answer('application/json', 'The dry run', dryRun) } : {}),
+    [route.status]: success(id, route),
+    default: answer(PROBLEM_TYPE, 'What was wrong (RFC 9457)', problemSchema),
+  };
+}
+
+/** Fastify's schema of a route: what is parsed, and what the OpenAPI document says. Unknown keys are refused everywhere. */
+export function schemaOf(id: OperationId, route: Route): Record<string, unknown> {
+  const hasBody = route.method !== 'GET' && route.method !== 'DELETE';
+  return {
+    operationId: id,
+    summary: route.summary,
+    tags: [route.tag],
+    security: route.access === 'anyone' ? [] : [{ key: [] }],
+    querystring: (route.query ?? emptySchema).strict(),
+    ...(route.params === undefined ? {} : { params: route.params }),
+    ...(hasBody ? { body: route.body ?? emptySchema } : {}),
+    ...(route.idempotent === true ? { headers: idempotencyHeadersSchema } : {}),
+    response: responses(id, route),
+  };
+}

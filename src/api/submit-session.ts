@@ -1,0 +1,50 @@
+import type { CreateSession, Principal, Session } from '../contract/index.js';
+import type { Submission } from '../store/session-store.js';
+import type { ApiDeps } from './deps.js';
+import type { SessionSecrets } from './handlers/nodes.js';
+import { ProblemError, problem } from './problem.js';
+
+/** The spec as it is kept: names of variables stay, their values and the registry's password are sealed apart. */
+export function withoutSecrets(spec: CreateSession): CreateSession {
+  const { registryCredentials: _sealed, ...open } = spec;
+  return { ...open, environment: Object.fromEntries(Object.keys(spec.environment).map((name) => [name, ''])) };
+}
+
+const hasSecrets = ({ environment, registryCredentials }: CreateSession): boolean =>
+  registryCredentials !== undefined || Object.keys(environment).length > 0;
+
+export function submissionOf(
+  { seal }: Pick<ApiDeps, 'seal'>,
+  sessionId: Session['id'],
+  request: { readonly spec: CreateSession; readonly principal: Principal },
+): Submission {
+  const { spec, principal } = request;
+  const { environment, registryCredentials = null } = spec;
+  const secrets: SessionSecrets = { environment, registryCredentials };
+  return {
+    sessionId,
+    principal,
+    spec: withoutSecrets(spec),
+    sealedSecrets: hasSecrets(spec) ? seal.seal(secrets, sessionId) : null,
+    submittedAt: new Date().toISOString(),
+  };
+}
+
+/**
+ * Stores the submission, starts its workflow and waits for admission. Run twice with one id it makes one session. When
+ * Temporal is away the submission stands: the answer is SUBMITTED, and the sweeper starts the workflow later.
+ */
+export async function submitSession(deps: ApiDeps, submission: Submission): Promise<Session> {
+  const { store, door, log, options } = deps;
+  const { sessionId, principal } = submission;
+  await store.idempotency.putSubmission(submission);
+  const answer = await door.submitSession(sessionId, options.admissionWaitMs).catch((error: unknown) => {
+    log.warn({ err: error, sessionId }, 'a submission waits for Temporal');
+    return { outcome: 'pending' as const };
+  });
+  if (answer.outcome === 'refused') throw new ProblemError(answer.refusal);
+  const { sessions } = store;
+  const session = (await sessions.get(sessionId, principal)) ?? (await sessions.getSubmitted(sessionId, principal));
+  if (session === null) throw problem('internal', `the submission ${sessionId} is not there`);
+  return session;
+}
