@@ -22,7 +22,10 @@ export interface ContainerState {
   readonly finishedAt?: Date;
   /** Only of a container that ran and ended. 128 + n: ended by signal n. */
   readonly exitCode?: number;
-  /** A process of the container was killed because it went over the memory limit. */
+  /**
+   * A process of the container was killed because it went over the memory limit. Reliable for the main process; the
+   * engine may miss the kill of a child when the container ends within milliseconds of it.
+   */
   readonly oomKilled: boolean;
   /** Host ports are bound while it runs only. */
   readonly ports: readonly BoundPort[];

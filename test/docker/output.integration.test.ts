@@ -22,7 +22,7 @@ async function run(name: string, command: readonly string[], options: ExecOption
 }
 
 test('logs tell output and errors apart, and the last lines', async () => {
-  const { name } = await ended({ command: ['sh', '-c', 'echo one; echo oops >&2; echo 2'] });
+  const { name } = await ended({ command: ['sh', '-c', 'echo one; echo oops >&2; sleep 0.2; echo 2'] });
   expect(await textOf(containers.logs(name))).toBe('one\n2\n');
   expect(await textOf(containers.logs(name), 'stderr')).toBe('oops\n');
   expect(await textOf(containers.logs(name, { tail: 1 }))).toBe('2\n');
