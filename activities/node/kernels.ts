@@ -1,0 +1,47 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { PlacementOver, startFailureOf } from '../../src/agent/start-failure.js';
+import { withBeat } from './beat.js';
+import { type NodeActivities, type RemoveKernels, START_FAILURE, type StartKernels } from './node-activities.js';
+import { presence } from './presence.js';
+
+export const PLACEMENT_OVER = 'PlacementOver';
+
+/** The agent's hands, as the activities need them: each call is safe to run twice. */
+export interface NodeHands {
+  readonly startKernels: (
+    order: StartKernels,
+    progress: { readonly signal: AbortSignal; readonly onPhase: (phase: string) => void },
+  ) => Promise<void>;
+  readonly removeKernels: (order: RemoveKernels, onPhase: (phase: string) => void) => Promise<void>;
+  /** Reconciles when nothing was acknowledged since the node fell silent. */
+  readonly afterSilence: (signal: AbortSignal) => Promise<void>;
+  readonly counts: () => Readonly<Record<string, number>>;
+}
+
+export function createNodeActivities(hands: NodeHands): NodeActivities {
+  return {
+    startKernels: (order) =>
+      withBeat(async (beat) => {
+        try {
+          await hands.startKernels(order, beat);
+        } catch (error) {
+          throw asActivityFailure(error);
+        }
+      }),
+    removeKernels: (order) => withBeat(({ onPhase }) => hands.removeKernels(order, onPhase)),
+    presence: () => presence(hands),
+  };
+}
+
+/** What no further try here can mend is not retried; the rest goes back to Temporal as it is. */
+function asActivityFailure(error: unknown): unknown {
+  const failure = startFailureOf(error);
+  if (failure !== undefined) {
+    const { message } = failure;
+    return ApplicationFailure.create({ type: START_FAILURE, message, nonRetryable: true, details: [failure] });
+  }
+  if (error instanceof PlacementOver) {
+    return ApplicationFailure.create({ type: PLACEMENT_OVER, message: error.message, nonRetryable: true });
+  }
+  return error;
+}

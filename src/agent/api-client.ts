@@ -1,0 +1,130 @@
+import { Agent, request } from 'undici';
+import {
+  type LaunchOrder,
+  launchOrderSchema,
+  type NodeReport,
+  nodeReportsAnswerSchema,
+  type Reconcile,
+  type Reconciled,
+  type RegisterNode,
+  reconciledSchema,
+} from '../contract/index.js';
+import type { KernelRun } from './kernel-container.js';
+import { PlacementOver } from './start-failure.js';
+
+/** What an agent asks of the API; every call is safe to send twice. Failures are `ApiFailure`. */
+export interface AgentApi {
+  register(node: RegisterNode, signal?: AbortSignal): Promise<void>;
+  reconcile(inventory: Reconcile, signal?: AbortSignal): Promise<Reconciled>;
+  /** Resolves once the API has taken each of them in, also those it does not accept. */
+  report(reports: readonly NodeReport[], signal?: AbortSignal): Promise<readonly ReportResult[]>;
+  /** Throws `PlacementOver` when the kernel is no longer to run here. */
+  launchOrder(run: KernelRun, signal?: AbortSignal): Promise<LaunchOrder>;
+  close(): Promise<void>;
+}
+
+export interface ReportResult {
+  readonly kernelId: string;
+  readonly accepted: boolean;
+  readonly detail: string | null;
+}
+
+/** `status` is undefined when no answer came. The body of the answer is not kept: it may quote what was sent. */
+export class ApiFailure extends Error {
+  override readonly name = 'ApiFailure';
+  readonly status: number | undefined;
+  constructor(attempted: string, status?: number, cause?: unknown) {
+    super(status === undefined ? `${attempted}: no answer` : `${attempted}: ${status}`, { cause });
+    this.status = status;
+  }
+  /** The request itself is at fault: the same one again gets the same answer. */
+  get isRefusal(): boolean {
+    return this.status !== undefined && [400, 404, 409, 410, 412, 413, 422].includes(this.status);
+  }
+}
+
+export interface ApiClientOptions {
+  readonly apiUrl: string;
+  readonly node: string;
+  readonly token: string;
+  readonly timeoutMs?: number;
+}
+
+/** The API said that a placement is not (or no longer) here: it ended, moved on to another attempt, or never was. */
+const PLACEMENT_OVER: readonly (number | undefined)[] = [404, 409, 410, 412];
+
+export function createApiClient(options: ApiClientOptions): AgentApi {
+  const dispatcher = new Agent({ connect: { timeout: 5_000 }, pipelining: 1 });
+  const base = `${options.apiUrl.replace(/\/$/, '')}/v1/nodes/${encodeURIComponent(options.node)}`;
+  const call = caller(dispatcher, { ...options, base });
+  return {
+    register: async (node, signal) => {
+      await call({ attempted: 'register', method: 'POST', path: '/register', body: node, signal });
+    },
+    reconcile: async (inventory, signal) => {
+      const answer = await call({
+        attempted: 'reconcile',
+        method: 'POST',
+        path: '/reconcile',
+        body: inventory,
+        signal,
+      });
+      return reconciledSchema.parse(answer);
+    },
+    report: async (reports, signal) => {
+      const answer = await call({ attempted: 'report', method: 'POST', path: '/reports', body: { reports }, signal });
+      return nodeReportsAnswerSchema.parse(answer).results;
+    },
+    launchOrder: async ({ kernelId, attempt }, signal) => {
+      const path = `/kernels/${encodeURIComponent(kernelId)}/${attempt}`;
+      try {
+        return launchOrderSchema.parse(await call({ attempted: 'launch order', method: 'GET', path, signal }));
+      } catch (error) {
+        if (!(error instanceof ApiFailure) || !PLACEMENT_OVER.includes(error.status)) throw error;
+        throw new PlacementOver(`the placement of ${kernelId} (attempt ${attempt}) is over`, { cause: error });
+      }
+    },
+    close: () => dispatcher.close(),
+  };
+}
+
+interface Call {
+  readonly attempted: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Target extends ApiClientOptions {
+  readonly base: string;
+}
+
+const TIMEOUT_MS_DEFAULT = 15_000;
+
+function caller(dispatcher: Agent, { base, token, timeoutMs = TIMEOUT_MS_DEFAULT }: Target) {
+  return async ({ attempted, method, path, body, signal }: Call): Promise<unknown> => {
+    const answer = await request(`${base}${path}`, {
+      dispatcher,
+      method,
+      ...(signal && { signal }),
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw new ApiFailure(attempted, undefined, error);
+    });
+    if (answer.statusCode >= 300) {
+      await answer.body.dump();
+      throw new ApiFailure(attempted, answer.statusCode);
+    }
+    try {
+      const text = await answer.body.text();
+      return text === '' ? undefined : (JSON.parse(text) as unknown);
+    } catch (error) {
+      throw new ApiFailure(attempted, undefined, error);
+    }
+  };
+}

@@ -1,0 +1,99 @@
+import {
+  foundKernelSchema,
+  type HealthCheck,
+  healthCheckSchema,
+  type LaunchOrder,
+  type Reconcile,
+} from '../contract/index.js';
+import type { ContainerState } from '../docker/container-state.js';
+import type { AssignedPort } from './ports.js';
+
+export type FoundKernel = Reconcile['kernels'][number];
+
+/** What a container carries, so that an agent that starts anew knows all about it without a file of its own. */
+export const LABEL = {
+  node: 'berth.node',
+  session: 'berth.session',
+  kernel: 'berth.kernel',
+  attempt: 'berth.attempt',
+  epoch: 'berth.epoch',
+  role: 'berth.role',
+  health: 'berth.health',
+  ports: 'berth.ports',
+  grace: 'berth.grace',
+} as const;
+
+const GRACE_SECONDS_DEFAULT = 10;
+
+/** One kernel's run: containers, ports, marks and log files are kept under it. */
+export interface KernelRun {
+  readonly kernelId: string;
+  readonly attempt: number;
+}
+
+export const runKey = ({ kernelId, attempt }: KernelRun): string => `${kernelId}-${attempt}`;
+export const containerName = (run: KernelRun): string => `berth-${runKey(run)}`;
+export const networkName = (sessionId: string): string => `berth-${sessionId}`;
+
+export interface KernelContainer extends FoundKernel {
+  readonly name: string;
+  readonly role: string;
+  readonly health: HealthCheck | null;
+  readonly ports: readonly AssignedPort[];
+  readonly graceSeconds: number;
+  readonly container: ContainerState;
+}
+
+export function kernelLabels(
+  node: string,
+  order: LaunchOrder,
+  ports: readonly AssignedPort[],
+): Readonly<Record<string, string>> {
+  return {
+    [LABEL.node]: node,
+    [LABEL.session]: order.sessionId,
+    [LABEL.kernel]: order.kernelId,
+    [LABEL.attempt]: String(order.attempt),
+    [LABEL.epoch]: String(order.epoch),
+    [LABEL.role]: order.role,
+    [LABEL.ports]: JSON.stringify(ports),
+    [LABEL.grace]: String(order.gracePeriodSeconds),
+    ...(order.healthCheck !== null && { [LABEL.health]: JSON.stringify(order.healthCheck) }),
+  };
+}
+
+/** Undefined for a container whose labels this agent did not write: it is left alone. */
+export function readKernel(container: ContainerState): KernelContainer | undefined {
+  const { labels } = container;
+  const found = foundKernelSchema.safeParse({
+    kernelId: labels[LABEL.kernel],
+    sessionId: labels[LABEL.session],
+    attempt: Number(labels[LABEL.attempt]),
+    epoch: Number(labels[LABEL.epoch]),
+    state: foundState(container),
+  });
+  if (!found.success) return undefined;
+  const grace = Number(labels[LABEL.grace]);
+  return {
+    ...found.data,
+    name: container.name,
+    role: labels[LABEL.role] ?? '',
+    health: healthCheckSchema.safeParse(json(labels[LABEL.health])).data ?? null,
+    ports: (json(labels[LABEL.ports]) ?? []) as readonly AssignedPort[],
+    graceSeconds: Number.isFinite(grace) ? grace : GRACE_SECONDS_DEFAULT,
+    container,
+  };
+}
+
+function foundState({ status }: ContainerState): FoundKernel['state'] {
+  if (status === 'created') return 'created';
+  return status === 'running' || status === 'paused' || status === 'restarting' ? 'running' : 'exited';
+}
+
+function json(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,137 @@
+import type { KernelId, LaunchOrder } from '../contract/index.js';
+import type { ContainerState } from '../docker/container-state.js';
+import type { AgentApi } from './api-client.js';
+import { containerName, type KernelRun, LABEL, networkName, readKernel, runKey } from './kernel-container.js';
+import { launchToContainer } from './launch-to-container.js';
+import { resolveMounts, type Volumes } from './mounts.js';
+import type { Outbox } from './outbox.js';
+import { pullImages } from './pull-images.js';
+import { discardKernel, type RemovalDeps, removeNetworkIfEmpty } from './remove-kernel.js';
+import { pause } from './retry.js';
+import { PlacementOver, startFailureOf } from './start-failure.js';
+
+export interface StartDeps extends RemovalDeps {
+  readonly node: string;
+  readonly api: Pick<AgentApi, 'launchOrder'>;
+  readonly outbox: Pick<Outbox, 'post'>;
+  readonly volumes: Volumes;
+  readonly publishAddress: string;
+}
+
+export interface KernelBatch {
+  readonly sessionId: string;
+  readonly attempt: number;
+  readonly kernels: readonly { readonly kernelId: string; readonly epoch: number }[];
+}
+
+export interface StartProgress {
+  readonly signal: AbortSignal;
+  readonly onPhase: (phase: string) => void;
+}
+
+const PORTS_ACKNOWLEDGED_MS_MAX = 10_000;
+
+/**
+ * Starts all kernels of one session on this node, or none. A run that has its container already keeps it, so a second
+ * call goes on where the first one died. Throws `StartRefused` or a `ContainerFailure` for what `startFailureOf` can
+ * name, `PlacementOver`, and both only after what was created is gone; other failures leave it to the next try.
+ */
+export async function startKernels(deps: StartDeps, batch: KernelBatch, progress: StartProgress): Promise<void> {
+  try {
+    await startAll(deps, batch, progress);
+    deps.metrics.started.inc(batch.kernels.length);
+  } catch (error) {
+    const failure = startFailureOf(error);
+    if (progress.signal.aborted || (failure === undefined && !(error instanceof PlacementOver))) throw error;
+    deps.metrics.startFailures.inc({ cause: failure?.cause ?? 'placement-over' });
+    deps.log.warn({ err: error, sessionId: batch.sessionId, cause: failure?.cause }, 'a start failed; it is undone');
+    await undo(deps, batch);
+    throw error;
+  }
+}
+
+async function startAll(deps: StartDeps, batch: KernelBatch, { signal, onPhase }: StartProgress): Promise<void> {
+  const runs = batch.kernels.map(({ kernelId }) => ({ kernelId, attempt: batch.attempt }));
+  onPhase('pulling');
+  await pullImages(deps, await fetchOrders(deps, runs, signal), signal);
+  onPhase('creating');
+  // asked again: the placement may have ended while the image came, and then nothing is created
+  const orders = await fetchOrders(deps, runs, signal);
+  for (const order of orders) void deps.outbox.post(progressReport(order, 'creating'));
+  await ensureNetworkFor(deps, orders);
+  for (const order of orders) await ensureContainer(deps, order, signal);
+  onPhase('starting');
+  const started: ContainerState[] = [];
+  for (const order of orders) started.push(await start(deps, order, signal));
+  await reportPorts(deps, started, signal);
+}
+
+/** By rank: rank 0, whom the others look for, starts first. */
+async function fetchOrders(
+  { api }: StartDeps,
+  runs: readonly KernelRun[],
+  signal: AbortSignal,
+): Promise<readonly LaunchOrder[]> {
+  const orders = await Promise.all(runs.map((run) => api.launchOrder(run, signal)));
+  for (const order of orders) refuseLate(order);
+  return orders.sort((a, b) => a.rank - b.rank);
+}
+
+function refuseLate({ kernelId, attempt, deadline }: LaunchOrder): void {
+  if (Date.now() <= Date.parse(deadline)) return;
+  throw new PlacementOver(`the deadline to start ${kernelId} (attempt ${attempt}) has passed`);
+}
+
+async function ensureNetworkFor({ containers, node }: StartDeps, orders: readonly LaunchOrder[]): Promise<void> {
+  const [first] = orders;
+  if (first === undefined || first.size <= 1) return;
+  await containers.ensureNetwork(networkName(first.sessionId), {
+    [LABEL.node]: node,
+    [LABEL.session]: first.sessionId,
+  });
+}
+
+/** What a first try created is kept: it has its ports, and what an order says of one attempt never changes. */
+async function ensureContainer(deps: StartDeps, order: LaunchOrder, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const key = runKey(order);
+  const existing = await deps.containers.inspect(containerName(order));
+  const found = existing && readKernel(existing);
+  if (found !== undefined && found.epoch === order.epoch) return deps.ports.adopt(key, found.ports);
+  const mounts = await resolveMounts(deps.volumes, order.mounts);
+  const ports = await deps.ports.take(key, order.ports);
+  refuseLate(order);
+  const side = { node: deps.node, publishAddress: deps.publishAddress, mounts, ports };
+  await deps.containers.ensureCreated(launchToContainer(order, side));
+}
+
+async function start(deps: StartDeps, order: LaunchOrder, signal: AbortSignal): Promise<ContainerState> {
+  signal.throwIfAborted();
+  const state = await deps.containers.ensureStarted(containerName(order));
+  const kernel = readKernel(state);
+  if (kernel !== undefined) deps.probes.watch(kernel);
+  return state;
+}
+
+/** Told before the start is done, so that a session that runs has its ports; a slow API holds it up for a moment only. */
+async function reportPorts({ outbox }: StartDeps, started: readonly ContainerState[], signal: AbortSignal) {
+  const reports = started.flatMap((state) => {
+    const kernel = readKernel(state);
+    if (kernel === undefined || kernel.ports.length === 0) return [];
+    const { kernelId, attempt, ports } = kernel;
+    return [{ kind: 'ports' as const, kernelId, attempt, ports: [...ports] }];
+  });
+  if (reports.length === 0) return;
+  const told = Promise.all(reports.map((report) => outbox.post(report)));
+  await Promise.race([told, pause(PORTS_ACKNOWLEDGED_MS_MAX, signal)]);
+}
+
+async function undo(deps: StartDeps, { sessionId, attempt, kernels }: KernelBatch): Promise<void> {
+  for (const { kernelId } of kernels) await discardKernel(deps, { kernelId, attempt });
+  await removeNetworkIfEmpty(deps, sessionId);
+}
+
+function progressReport({ kernelId, attempt, image }: LaunchOrder, phase: 'creating') {
+  const id: KernelId = kernelId;
+  return { kind: 'progress' as const, kernelId: id, attempt, phase, message: `creating a container of ${image}` };
+}

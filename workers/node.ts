@@ -1,0 +1,145 @@
+import type { LogLevel, LogMetadata, Logger as TemporalLogger } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createNodeActivities } from '../activities/node/kernels.js';
+import { type Agent, createAgent } from '../src/agent/agent.js';
+import { createInstantContainers } from '../src/agent/instant-containers.js';
+import { takeLock } from '../src/agent/lock-file.js';
+import { pause } from '../src/agent/retry.js';
+import type { DeviceProvider } from '../src/devices/device-provider.js';
+import { createNvidiaProvider } from '../src/devices/nvidia-smi.js';
+import { createSimulatedProvider } from '../src/devices/simulated.js';
+import { connectDocker } from '../src/docker/connect.js';
+import { type Containers, createContainers } from '../src/docker/containers.js';
+import { nodeQueue } from '../src/lifecycle/names.js';
+import { type NodeConfig, parseNodeConfig } from '../src/platform/config.js';
+import { createLogger, type Logger } from '../src/platform/log.js';
+import { createRegistry, startMetricsServer } from '../src/platform/metrics.js';
+import { onEnd } from '../src/platform/process-end.js';
+
+/** The node agent: registers, reconciles, then works on `node/<name>`. It goes on whatever is away, and ends only when told. */
+const AGENT_VERSION = '0.1.0';
+const WORKER_AGAIN_MS = 2_000;
+/** A start waits on a pull for minutes, and a removal on a grace period; neither costs the agent anything. */
+const ACTIVITIES_MAX = 200;
+
+const config = parseNodeConfig(process.env);
+const log = createLogger({ process: `node/${config.nodeName}`, level: config.logLevel });
+const ending = new AbortController();
+let worker: Worker | undefined;
+let finished: Promise<void> = Promise.resolve();
+
+onEnd(async (reason) => {
+  log.info({ reason }, 'ending; containers go on');
+  ending.abort();
+  if (worker?.getState() === 'RUNNING') worker.shutdown();
+  await finished;
+});
+
+finished = main();
+finished.catch((error: unknown) => {
+  log.fatal({ err: error }, 'the agent cannot go on');
+  process.exit(1);
+});
+
+async function main(): Promise<void> {
+  const freeLock = takeLock(config.nodeName, config.dockerHost ?? 'default');
+  installRuntime(config, log);
+  const registry = createRegistry('node');
+  if (config.metricsPort !== undefined) await startMetricsServer(registry, config.metricsPort);
+  const agent = await createAgent(agentSettings(config), {
+    containers: runtime(log),
+    devices: deviceProvider(config),
+    registry,
+    log,
+  });
+  const loops = agent.run(ending.signal);
+  try {
+    await agent.prepare(ending.signal);
+    while (!ending.signal.aborted) await workUntilCut(agent);
+  } catch (error) {
+    if (!ending.signal.aborted) throw error;
+  } finally {
+    ending.abort();
+    await loops;
+    await agent.close();
+    freeLock();
+  }
+}
+
+/** One connection to Temporal and its worker; returns when it is cut, or when the agent ends. */
+async function workUntilCut(agent: Agent): Promise<void> {
+  let connection: NativeConnection | undefined;
+  try {
+    connection = await NativeConnection.connect({ address: config.temporalAddress });
+    worker = await Worker.create({
+      connection,
+      namespace: config.temporalNamespace,
+      taskQueue: nodeQueue(config.nodeName),
+      identity: `node/${config.nodeName}@${process.pid}`,
+      activities: createNodeActivities(agent),
+      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
+      maxConcurrentActivityTaskExecutions: ACTIVITIES_MAX,
+      shutdownGraceTime: '20 s',
+    });
+    if (!ending.signal.aborted) await worker.run();
+  } catch (error) {
+    log.warn({ err: error }, 'no work from Temporal; trying again');
+  } finally {
+    worker = undefined;
+    await connection?.close().catch(() => undefined);
+  }
+  await pause(WORKER_AGAIN_MS, ending.signal);
+}
+
+function agentSettings({ nodeName: node, ...rest }: NodeConfig): Parameters<typeof createAgent>[0] {
+  return {
+    node,
+    token: rest.nodeToken,
+    apiUrl: rest.apiUrl,
+    agentUrl: rest.nodeAddress,
+    agentVersion: AGENT_VERSION,
+    port: rest.nodePort,
+    stateDir: rest.nodeState,
+    portRange: rest.portRange,
+    volumes: rest.volumes,
+    verifyKeyFile: rest.verifyKeyFile,
+    cpus: rest.nodeCpus,
+    memoryBytes: rest.nodeMemoryBytes,
+  };
+}
+
+/** `BERTH_NODE_RUNTIME=instant` is for the benchmark alone, and says so loudly. */
+function runtime(log: Logger): Containers {
+  if (process.env['BERTH_NODE_RUNTIME'] !== 'instant') return createContainers({ docker: connectDocker() });
+  log.error('BERTH_NODE_RUNTIME=instant: a SIMULATED runtime, no container really runs; never use this but to measure');
+  return createInstantContainers();
+}
+
+/** Declared devices stand for a machine without GPUs: they are never mixed with real ones. */
+function deviceProvider({ simulatedGpus }: NodeConfig): DeviceProvider {
+  return simulatedGpus.length > 0 ? createSimulatedProvider(simulatedGpus) : createNvidiaProvider();
+}
+
+function installRuntime({ temporalMetricsPort }: NodeConfig, log: Logger): void {
+  const metrics = temporalMetricsPort && { prometheus: { bindAddress: `127.0.0.1:${temporalMetricsPort}` } };
+  Runtime.install({
+    logger: temporalLogger(log),
+    shutdownSignals: [],
+    ...(metrics && { telemetryOptions: { metrics } }),
+  });
+}
+
+const PINO_LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+
+function temporalLogger(log: Logger): TemporalLogger {
+  const write = (level: LogLevel, message: string, meta: LogMetadata = {}): void =>
+    log[PINO_LEVELS[level]]({ ...meta, from: 'temporal' }, message);
+  return {
+    log: write,
+    trace: (message, meta) => write('TRACE', message, meta),
+    debug: (message, meta) => write('DEBUG', message, meta),
+    info: (message, meta) => write('INFO', message, meta),
+    warn: (message, meta) => write('WARN', message, meta),
+    error: (message, meta) => write('ERROR', message, meta),
+  };
+}
