@@ -1,0 +1,60 @@
+import type { GroupPolicy } from '../contract/group.js';
+import type { SnapshotNode } from '../contract/snapshot.js';
+import { type Demand, shapeKey } from './demand.js';
+import type { Refusal } from './explain-blocked.js';
+import { explainUnschedulable } from './explain-unschedulable.js';
+import { refusalsIn } from './fits-ever.js';
+import { type NodeTable, nodeTable } from './node-table.js';
+import { canPlace } from './place.js';
+import { rankingOf } from './ranking.js';
+
+/**
+ * Refusals that no placement and no release changes, only the nodes. They are kept by the request's shape, so that a
+ * queue of thousands alike costs one look; the views of the nodes are made when the first session asks.
+ */
+export interface Standing {
+  readonly group: string;
+  readonly nodes: readonly SnapshotNode[];
+  readonly slotOrder: GroupPolicy['slotOrder'];
+  readonly never: Map<string, Refusal | null>;
+  readonly unschedulable: Map<string, Refusal | null>;
+  ever: NodeTable | undefined;
+  empty: NodeTable | undefined;
+}
+
+export const standingRefusals = (base: Pick<Standing, 'group' | 'nodes' | 'slotOrder'>): Standing => ({
+  ...base,
+  never: new Map(),
+  unschedulable: new Map(),
+  ever: undefined,
+  empty: undefined,
+});
+
+/** The READY nodes as if all were released. */
+export const emptyNodes = (standing: Standing): NodeTable => (standing.empty ??= nodeTable(standing.nodes, 'empty'));
+
+/** More than the group's nodes can ever hold, or of a kind that none has. */
+export function neverRefusal(standing: Standing, demand: Demand): Refusal | null {
+  return remembered(standing.never, demand, () => {
+    const ever = (standing.ever ??= nodeTable(standing.nodes, 'ever'));
+    return refusalsIn(ever, demand, standing.slotOrder)[0] ?? null;
+  });
+}
+
+/** No READY node can hold it, whatever is released. */
+export function unschedulableRefusal(standing: Standing, demand: Demand): Refusal | null {
+  return remembered(standing.unschedulable, demand, () => {
+    const empty = emptyNodes(standing);
+    const ranking = rankingOf(empty, { placement: 'concentrated', slotOrder: standing.slotOrder });
+    return canPlace(ranking, demand) ? null : explainUnschedulable(empty, demand, standing.group);
+  });
+}
+
+function remembered(memory: Map<string, Refusal | null>, demand: Demand, look: () => Refusal | null): Refusal | null {
+  const key = shapeKey(demand);
+  const known = memory.get(key);
+  if (known !== undefined) return known;
+  const refusal = look();
+  memory.set(key, refusal);
+  return refusal;
+}
