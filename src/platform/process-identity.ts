@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** A process that no later one is mistaken for: the kernel reuses a pid, never with the same start. */
 export interface ProcessIdentity {
@@ -29,6 +29,13 @@ export function commandLine(pid: number): readonly string[] {
   } catch {
     return [];
   }
+}
+
+/** The process started with that very argument, such as a path that only it uses; undefined when there is none. */
+export function findByArgument(argument: string): ProcessIdentity | undefined {
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  const pid = pids.find((candidate) => commandLine(candidate).includes(argument));
+  return pid === undefined ? undefined : identify(pid);
 }
 
 /** Sends a signal to that very process; one that is gone is success. */

@@ -18,64 +18,44 @@ import { temporalChild } from './temporal-child.js';
 interface Worker {
   readonly name: string;
   readonly program: WorkerName;
-  readonly rank: number;
   readonly env: Readonly<Record<string, string>>;
   readonly healthPort: number;
-  readonly stopSeconds: number;
 }
 
-function workerChild({ name, program, rank, env, healthPort, stopSeconds }: Worker): ChildSpec {
-  return {
-    name,
-    rank,
-    kind: 'node',
-    command: [process.execPath, '--enable-source-maps', builtProgram(`workers/${program}.js`)],
-    env,
-    stopSignal: 'SIGTERM',
-    stopSeconds,
-    isReady: () => answersHttp(healthUrl(healthPort)),
-  };
-}
+/** The API starts first: it migrates the database, and knows the first key and node. It also stops first: nothing new. */
+const RANKS = {
+  api: { startRank: 1, stopRank: 0, stopSeconds: 15 },
+  storage: { startRank: 2, stopRank: 1, stopSeconds: 15 },
+  // Workers give running activities 20 s (`shutdownGraceTime`); the kill comes after.
+  control: { startRank: 2, stopRank: 1, stopSeconds: 25 },
+  node: { startRank: 2, stopRank: 1, stopSeconds: 25 },
+} as const satisfies Record<WorkerName, object>;
 
-/** Workers give running activities 20 s (`shutdownGraceTime`); the kill comes after. */
-const WORKER_STOP_SECONDS = 25;
+const workerChild = ({ name, program, env, healthPort }: Worker): ChildSpec => ({
+  name,
+  kind: 'node',
+  ...RANKS[program],
+  command: [process.execPath, '--enable-source-maps', builtProgram(`workers/${program}.js`)],
+  env,
+  stopSignal: 'SIGTERM',
+  isReady: () => answersHttp(healthUrl(healthPort)),
+});
 
 function workers(berth: Installation): ChildSpec[] {
   const { config } = berth;
   const controls = Array.from({ length: config.controlWorkers }, (_, index): Worker => {
-    const worker = index + 1;
-    const healthPort = portOf(config, `control${worker}Metrics`);
-    const env = controlEnvironment(berth, worker);
-    return {
-      name: `control-${worker}`,
-      program: 'control',
-      rank: 2,
-      env,
-      healthPort,
-      stopSeconds: WORKER_STOP_SECONDS,
-    };
+    const healthPort = portOf(config, `control${index + 1}Metrics`);
+    return { name: `control-${index + 1}`, program: 'control', env: controlEnvironment(berth, index + 1), healthPort };
   });
-  const table: Worker[] = [
-    // The API first: it migrates the database, and knows the first key and node.
-    {
-      name: 'api',
-      program: 'api',
-      rank: 1,
-      env: apiEnvironment(berth),
-      healthPort: portOf(config, 'api'),
-      stopSeconds: 15,
-    },
-    ...controls,
-    {
-      ...{ name: 'node', program: 'node', rank: 2, env: nodeEnvironment(berth), healthPort: portOf(config, 'node') },
-      stopSeconds: WORKER_STOP_SECONDS,
-    },
-    {
-      ...{ name: 'storage', program: 'storage', rank: 2, env: storageEnvironment(berth) },
-      ...{ healthPort: portOf(config, 'storage'), stopSeconds: 15 },
-    },
-  ];
-  return table.map(workerChild);
+  const singles = [
+    { name: 'api', env: apiEnvironment(berth) },
+    { name: 'node', env: nodeEnvironment(berth) },
+    { name: 'storage', env: storageEnvironment(berth) },
+  ] as const;
+  const others = singles.map(
+    ({ name, env }): Worker => ({ name, program: name, env, healthPort: portOf(config, name) }),
+  );
+  return [...others, ...controls].map(workerChild);
 }
 
 /**

@@ -4,8 +4,10 @@ import type { RunAs } from './postgres-binaries.js';
 /** One process of `berth up`: how to start it, see it ready, and end it. Data, so that tests hand in other tables. */
 export interface ChildSpec {
   readonly name: string;
-  /** Started in rising order, stopped in falling order; equals go together. */
-  readonly rank: number;
+  /** Started in rising order; equals go together. */
+  readonly startRank: number;
+  /** Stopped in rising order; equals go together. */
+  readonly stopRank: number;
   /** `node`: gets an IPC channel and ends by itself when the supervisor dies. `program`: stays, and is adopted. */
   readonly kind: 'node' | 'program';
   readonly command: readonly [string, ...string[]];
@@ -30,7 +32,7 @@ export type ChildState = (typeof CHILD_STATES)[number];
 export interface ChildStatus {
   readonly name: string;
   readonly kind: ChildSpec['kind'];
-  readonly rank: number;
+  readonly stopRank: number;
   readonly state: ChildState;
   readonly process: ProcessIdentity | null;
   readonly isAdopted: boolean;

@@ -23,10 +23,10 @@ async function endOne(child: ChildStatus, graceSeconds: number): Promise<Stopped
 }
 
 async function endAll(children: readonly ChildStatus[], graceSeconds?: number): Promise<Stopped[]> {
-  const ranks = [...new Set(children.map((child) => child.rank))].sort((a, b) => b - a);
+  const ranks = [...new Set(children.map((child) => child.stopRank))].sort((a, b) => a - b);
   const stopped: Stopped[] = [];
   for (const rank of ranks) {
-    const group = children.filter((child) => child.rank === rank);
+    const group = children.filter((child) => child.stopRank === rank);
     const ended = group.map((child) => endOne(child, graceSeconds ?? child.stopSeconds));
     stopped.push(...(await Promise.all(ended)).flat());
   }

@@ -26,9 +26,9 @@ export class ManagedChild {
   constructor(spec: ChildSpec, context: ChildContext) {
     this.spec = spec;
     this.#context = context;
-    const { name, kind, rank, stopSignal, stopSeconds } = spec;
+    const { name, kind, stopRank, stopSignal, stopSeconds } = spec;
     this.#status = {
-      ...{ name, kind, rank, stopSignal, stopSeconds, state: 'waiting', process: null, isAdopted: false },
+      ...{ name, kind, stopRank, stopSignal, stopSeconds, state: 'waiting', process: null, isAdopted: false },
       ...{ restarts: 0, since: new Date().toISOString(), detail: '' },
     };
   }

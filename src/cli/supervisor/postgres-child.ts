@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { commandLine, identify, type ProcessIdentity } from '../../platform/process-identity.js';
+import type { ProcessIdentity } from '../../platform/process-identity.js';
 import type { ChildSpec } from './child-spec.js';
 import { passedOn } from './environments.js';
 import type { Installation } from './installation.js';
+import { findPostgres } from './orphaned-engines.js';
 import { accepts } from './ports.js';
 import { findPostgresBinaries, postgresUser } from './postgres-binaries.js';
 import { type ClusterPlace, ensureCluster, postgresArguments, readPostmaster } from './postgres-cluster.js';
@@ -10,9 +11,7 @@ import { portOf } from './settings.js';
 
 /** A server that outlived its supervisor: alive, of this very folder, on the port we want. */
 function findOrphan(dataDir: string, port: number): ProcessIdentity | undefined {
-  const found = readPostmaster(dataDir);
-  if (found === undefined || found.port !== port) return undefined;
-  return commandLine(found.pid).includes(dataDir) ? identify(found.pid) : undefined;
+  return readPostmaster(dataDir)?.port === port ? findPostgres(dataDir) : undefined;
 }
 
 async function isReady(dataDir: string, port: number): Promise<boolean> {
@@ -28,7 +27,8 @@ export function postgresChild(berth: Installation): ChildSpec {
   const port = portOf(config, 'postgres');
   return {
     name: 'postgres',
-    rank: 0,
+    startRank: 0,
+    stopRank: 3,
     kind: 'program',
     command: [join(binaries.binDir, 'postgres'), ...postgresArguments(place.dataDir, port)],
     env: passedOn(env),

@@ -5,8 +5,8 @@ import type { StateDir } from '../../platform/state-dir.js';
 import type { ChildSpec } from './child-spec.js';
 import { endOrphanedNodeChildren } from './leftovers.js';
 import { ManagedChild } from './managed-child.js';
+import { releaseLock, takeLock } from './process-lock.js';
 import { type Phase, writeRunStatus } from './run-status.js';
-import { releaseSupervisorLock, takeSupervisorLock } from './supervisor-lock.js';
 
 export interface SuperviseOptions {
   readonly state: StateDir;
@@ -19,15 +19,15 @@ export interface SuperviseOptions {
 export interface Supervisor {
   /** Resolves when every child was ready once. */
   readonly ready: Promise<void>;
-  /** Stops all in falling rank; a second call waits for the first. */
+  /** Stops all, in the order of `stopRank`; a second call waits for the first. */
   stop(): Promise<void>;
 }
 
 const RANK_SECONDS = 90;
 
-function byRank(children: readonly ManagedChild[]): ManagedChild[][] {
-  const ranks = [...new Set(children.map((child) => child.spec.rank))].sort((a, b) => a - b);
-  return ranks.map((rank) => children.filter((child) => child.spec.rank === rank));
+function byRank(children: readonly ManagedChild[], which: 'startRank' | 'stopRank'): ManagedChild[][] {
+  const ranks = [...new Set(children.map((child) => child.spec[which]))].sort((a, b) => a - b);
+  return ranks.map((rank) => children.filter((child) => child.spec[which] === rank));
 }
 
 /** Starts rank after rank; true when all were ready once. */
@@ -47,7 +47,8 @@ async function startAll(groups: readonly ManagedChild[][], rankSeconds: number):
  */
 export async function supervise(children: readonly ChildSpec[], options: SuperviseOptions): Promise<Supervisor> {
   const { state, urls, log = createLogger({ process: 'supervisor', level: 'info' }) } = options;
-  const owner = takeSupervisorLock(state);
+  const lock = join(state.runDir, 'supervisor.pid');
+  const owner = takeLock(lock);
   if (owner !== undefined) throw new Error(`a supervisor (pid ${owner.pid}) already runs on ${state.root}`);
   for (const { name, pid, how } of await endOrphanedNodeChildren(state)) log.info({ name, pid, how }, 'orphan ended');
 
@@ -75,17 +76,16 @@ export async function supervise(children: readonly ChildSpec[], options: Supervi
   };
   managed.push(...children.map((spec) => new ManagedChild(spec, { logFile: logFileOf(state, spec.name), onChange })));
   enter('starting');
-  const groups = byRank(managed);
-  const ready = startAll(groups, options.rankSeconds ?? RANK_SECONDS).then((isComplete) => {
+  const ready = startAll(byRank(managed, 'startRank'), options.rankSeconds ?? RANK_SECONDS).then((isComplete) => {
     if (isComplete && phase === 'starting') enter('ready');
     else if (phase === 'starting') void whenAllReady(managed).then(() => phase === 'starting' && enter('ready'));
   });
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     enter('stopping');
-    for (const group of groups.toReversed()) await Promise.all(group.map((child) => child.stop()));
+    for (const group of byRank(managed, 'stopRank')) await Promise.all(group.map((child) => child.stop()));
     enter('stopped');
-    releaseSupervisorLock(state);
+    releaseLock(lock);
   };
   return { ready, stop: () => (stopped ??= stop()) };
 }

@@ -1,7 +1,5 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { identify, isRunning, type ProcessIdentity } from '../../platform/process-identity.js';
-import type { StateDir } from '../../platform/state-dir.js';
 
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
@@ -16,11 +14,10 @@ function readOwner(file: string): ProcessIdentity | undefined {
 }
 
 /**
- * At most one supervisor a state directory. Takes the lock for this process, or returns who has it. The file comes
- * into being whole (link), and a dead owner's is moved away by exactly one of those who find it.
+ * Takes the lock for this process, or returns the living process that has it. The file comes into being whole (link),
+ * and a dead owner's is moved away by exactly one of those who find it.
  */
-export function takeSupervisorLock(state: StateDir): ProcessIdentity | undefined {
-  const file = join(state.runDir, 'supervisor.pid');
+export function takeLock(file: string): ProcessIdentity | undefined {
   const own = `${file}.${process.pid}`;
   writeFileSync(own, JSON.stringify(identify(process.pid)), { mode: 0o600 });
   try {
@@ -54,5 +51,19 @@ function moveAway(file: string, dead: ProcessIdentity | undefined): void {
   rmSync(aside, { force: true });
 }
 
-export const releaseSupervisorLock = (state: StateDir): void =>
-  rmSync(join(state.runDir, 'supervisor.pid'), { force: true });
+/** Only its owner calls this. */
+export const releaseLock = (file: string): void => rmSync(file, { force: true });
+
+/** Does `work` alone; waits up to `timeoutSeconds` for another process that does it. */
+export async function withProcessLock<T>(file: string, timeoutSeconds: number, work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + timeoutSeconds * 1000;
+  for (let owner = takeLock(file); owner !== undefined; owner = takeLock(file)) {
+    if (performance.now() > deadline) throw new Error(`pid ${owner.pid} has held ${file} for ${timeoutSeconds} s`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  try {
+    return await work();
+  } finally {
+    releaseLock(file);
+  }
+}
