@@ -66,7 +66,7 @@ function authorised(request: IncomingMessage): boolean {
 
 function makeGate() {
   let open = true;
-  let waiting: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
   return {
     set: (wanted: boolean): void => {
       open = wanted;
