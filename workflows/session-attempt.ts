@@ -12,6 +12,8 @@ import { startKernels } from './session-start.js';
 export interface Attempt {
   readonly session: ShownSession;
   readonly placement: Placement;
+  /** Its containers run already: a workflow before this one started them. */
+  readonly started: boolean;
   readonly inbox: SessionInbox;
   readonly durations: Durations;
 }
@@ -39,9 +41,11 @@ const nodesOf = ({ placement }: Attempt): string[] => placement.nodes.map(({ nod
 async function endOf(attempt: Attempt): Promise<AttemptEnd> {
   const { session, placement } = attempt;
   try {
-    const start = await startKernels(attempt);
-    if (start.kind === 'recorded') return 'recorded';
-    if (start.kind === 'failed') return { cause: start.cause, message: start.message };
+    if (!attempt.started) {
+      const start = await startKernels(attempt);
+      if (start.kind === 'recorded') return 'recorded';
+      if (start.kind === 'failed') return { cause: start.cause, message: start.message };
+    }
     if ((await control.markRunning(session.sessionId, placement.attempt)) === 'ending') return 'recorded';
     show({ status: 'RUNNING', reason: placement.healthDeadlineMs === null ? '' : 'health_check' });
     setCurrentDetails(phaseDetails(session, 'Running', nodesOf(attempt)));

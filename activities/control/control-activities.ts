@@ -40,6 +40,8 @@ export interface Silence {
 export interface ControlActivities {
   admit(sessionId: string): Promise<Admission>;
   begin(sessionId: string, attempt: number): Promise<Begun>;
+  /** Where a begun session is, for a workflow that takes over from one that is gone. */
+  openPlacement(sessionId: string): Promise<{ readonly placement: Placement; readonly started: boolean } | null>;
   markRunning(sessionId: string, attempt: number): Promise<'running' | 'ending'>;
   markEnding(ending: Ending): Promise<void>;
   finish(sessionId: string, attempt: number, nodeReleased: boolean): Promise<Finished>;

@@ -129,10 +129,13 @@ export interface SessionStore {
     sessionId: SessionId,
     attempt: number,
   ): Promise<{ readonly outcome: 'go'; readonly placement: Placement } | { readonly outcome: 'stop' | 'stale' }>;
-  /** Where the session's open reservations are, whatever its state; null when it holds nothing. For a workflow that takes over from one that is gone. */
-  openPlacement(
-    sessionId: SessionId,
-  ): Promise<{ readonly placement: Placement; readonly shown: SessionAttributes } | null>;
+  /** Where the session's open reservations are, from PREPARING on (with what remains of its maximum runtime); null when it holds nothing or was not begun. For a workflow that takes over from one that is gone. */
+  openPlacement(sessionId: SessionId): Promise<{
+    readonly placement: Placement;
+    readonly shown: SessionAttributes;
+    /** True from RUNNING on: its containers were started. */
+    readonly started: boolean;
+  } | null>;
   /** PREPARING or CREATING → RUNNING, startedAt = now. `ending` when a stop, an exit or a failure was first. */
   markRunning(sessionId: SessionId, attempt: number): Promise<{ readonly outcome: 'running' | 'ending' }>;
   /** Any live state → TERMINATING with its cause; the first cause stays. */

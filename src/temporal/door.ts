@@ -7,10 +7,21 @@ export type SubmitAnswer =
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
   | { readonly outcome: 'pending' };
 
+export interface ShownOwner {
+  readonly user: string;
+  readonly project: string;
+  readonly group: string;
+}
+
 /** The one door to Temporal. Everything behind it may be called twice. */
 export interface TemporalDoor {
-  /** Starts `session/<id>` with the update `admit` (USE_EXISTING, REJECT_DUPLICATE) and waits up to `waitMs` for the answer. */
-  submitSession(sessionId: SessionId, waitMs: number): Promise<SubmitAnswer>;
+  /**
+   * Starts `session/<id>` with the update `admit` (USE_EXISTING, REJECT_DUPLICATE) and waits up to `waitMs` for the answer.
+   * `shown` become search attributes at once; without them the workflow sets them after admission.
+   */
+  submitSession(sessionId: SessionId, waitMs: number, shown?: ShownOwner): Promise<SubmitAnswer>;
+  /** Starts `session/<id>` anew for a row whose workflow is gone: it ends what is there and gives back what it holds. */
+  takeOverSession(sessionId: SessionId): Promise<void>;
   /** Signal-with-start of `group/<name>`, without data. */
   kickGroup(group: string): Promise<void>;
   /** Delivers a signal that a row calls for; a workflow that is gone is no error (the sweeper sees to it): false then. */
@@ -18,6 +29,8 @@ export interface TemporalDoor {
   /** Starts `node/<name>` when it does not run. */
   ensureNode(node: string): Promise<void>;
   ensureGroup(group: string): Promise<void>;
+  /** Ids of all sessions whose workflow is open, as visibility knows them: some seconds behind. */
+  openSessionIds(): AsyncIterable<string>;
   /** Whether `session/<id>` runs, has ended, or never was. */
   sessionWorkflowState(sessionId: SessionId): Promise<'open' | 'closed' | 'missing'>;
   /** Throws when Temporal does not answer within `timeoutMs`. */

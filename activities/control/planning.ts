@@ -1,0 +1,62 @@
+import { considerPage, finishPass, startPass } from '../../src/scheduler/plan-pass.js';
+import type { Committed, OpenPass } from '../../src/store/store.js';
+import type { PassReport } from './control-activities.js';
+import type { ControlDependencies } from './dependencies.js';
+import { deliver } from './kick.js';
+
+/** Another planner of the group is at work: its pass will have seen what this one was kicked for, or is kicked again. */
+const LOCK_WAIT_MS = 5_000;
+/** A signal that its row still calls for after this is sent again. */
+const RESEND_AFTER_MS = 2_000;
+const RESEND_LIMIT = 200;
+
+/** One pass: snapshot, plan, commit, signals. A pass killed anywhere leaves rows whose signals the next one sends. */
+export async function planGroup(dependencies: ControlDependencies, group: string): Promise<PassReport> {
+  const { store } = dependencies;
+  const pass = await store.planning.openPass(group, LOCK_WAIT_MS);
+  if (pass === null) {
+    const known = await store.control.groups();
+    const outcome = known.includes(group) ? 'planned' : 'missing';
+    return {
+      outcome,
+      placed: 0,
+      waiting: 0,
+      again: outcome === 'planned',
+      nextWakeMs: null,
+      head: 'another planner is at work',
+    };
+  }
+  const { committed, waiting, nextWakeMs } = await planAndCommit(pass).finally(() => pass.close());
+  const placed = committed.placed.map(({ sessionId, attempt }) => ({
+    sessionId: sessionId,
+    kind: 'placed' as const,
+    attempt,
+  }));
+  await deliver(dependencies, placed);
+  const due = await store.planning.dueSignals({ group, olderThanMs: RESEND_AFTER_MS, limit: RESEND_LIMIT });
+  await deliver(dependencies, due);
+  dependencies.count('passes');
+  dependencies.count('passes_stale', committed.outcome === 'stale' ? 1 : 0);
+  return {
+    outcome: 'planned',
+    placed: placed.length,
+    waiting,
+    again: committed.outcome === 'stale' || committed.dropped > 0,
+    nextWakeMs,
+    head: await store.planning.headText(group),
+  };
+}
+
+async function planAndCommit(
+  pass: OpenPass,
+): Promise<{ readonly committed: Committed; readonly waiting: number; readonly nextWakeMs: number | null }> {
+  const now = pass.base.takenAt; // Postgres's clock, and no other
+  const planning = startPass(pass.base, now);
+  for (;;) {
+    const page = await pass.nextPage();
+    if (page.length === 0 || !considerPage(planning, page)) break;
+  }
+  const plan = finishPass(planning);
+  const nextWakeMs = plan.nextWakeAt === null ? null : Math.max(0, Date.parse(plan.nextWakeAt) - Date.parse(now));
+  return { committed: await pass.commit(plan), waiting: plan.waiting.length, nextWakeMs };
+}
