@@ -1,0 +1,8 @@
+import type { Database } from './database.js';
+import type { Notifier } from './notifier.js';
+
+/** What each part of the store is made from. */
+export interface StoreContext {
+  readonly db: Database;
+  readonly notifier: Notifier;
+}

@@ -1,0 +1,42 @@
+import type { Database } from '../database.js';
+import { sql } from '../sql.js';
+
+const LIVE = sql`('SCHEDULED', 'PREPARING', 'CREATING', 'RUNNING', 'TERMINATING')`;
+
+/** How often each invariant of the ledger is broken, in one consistent view: all 0 in a sound one. */
+export async function audit(db: Database): Promise<Readonly<Record<string, number>>> {
+  const row = await db.transaction(
+    (tx) =>
+      tx.first<Record<string, number>>(sql`
+    WITH counted AS (
+      SELECT node, sum(cpu_milli) AS cpu, sum(memory_bytes) AS memory, sum(gpu_count) AS gpus
+      FROM reservations WHERE NOT folded GROUP BY node)
+    SELECT
+      (SELECT count(*) FROM node_use WHERE cpu_milli_used > cpu_milli_limit OR memory_bytes_used > memory_bytes_limit
+        OR gpu_count_used > gpu_count_limit OR least(cpu_milli_used, memory_bytes_used, gpu_count_used) < 0)::int AS "promisedAboveLimit",
+      (SELECT count(*) FROM node_use u LEFT JOIN counted c ON c.node = u.node
+        WHERE u.cpu_milli_used <> coalesce(c.cpu, 0) OR u.memory_bytes_used <> coalesce(c.memory, 0)
+          OR u.gpu_count_used <> coalesce(c.gpus, 0))::int AS "useDiffersFromReservations",
+      (SELECT count(*) FROM reservations WHERE folded AND released_at IS NULL)::int AS "openButFolded",
+      (SELECT count(*) FROM device_holds h LEFT JOIN reservations r ON r.id = h.reservation_id
+        WHERE h.released_at IS NULL AND (r.id IS NULL OR r.released_at IS NOT NULL))::int AS "holdsWithoutReservation",
+      (SELECT count(*) FROM reservations r WHERE r.released_at IS NULL AND r.gpu_count <>
+        (SELECT count(*) FROM device_holds h WHERE h.reservation_id = r.id AND h.released_at IS NULL))::int AS "reservationsWithOtherDevices",
+      (SELECT count(*) FROM (SELECT 1 FROM device_holds WHERE released_at IS NULL GROUP BY node, device_id HAVING count(*) > 1) d)::int
+        AS "devicesHeldTwice",
+      (SELECT count(*) FROM (SELECT 1 FROM reservations WHERE released_at IS NULL GROUP BY kernel_id HAVING count(*) > 1) k)::int
+        AS "kernelsPlacedTwice",
+      (SELECT count(*) FROM reservations r JOIN sessions s ON s.id = r.session_id
+        WHERE r.released_at IS NULL AND s.ended_at IS NOT NULL)::int AS "reservedByEnded",
+      (SELECT count(*) FROM reservations r JOIN sessions s ON s.id = r.session_id
+        WHERE r.released_at IS NULL AND (s.state NOT IN ${LIVE} OR s.attempt <> r.attempt) AND s.ended_at IS NULL)::int AS "reservedByWaiting",
+      (SELECT count(*) FROM sessions s WHERE s.state IN ('SCHEDULED', 'PREPARING', 'CREATING', 'RUNNING') AND
+        (SELECT count(*) FROM reservations r WHERE r.session_id = s.id AND r.attempt = s.attempt AND r.released_at IS NULL) <>
+        (SELECT count(*) FROM kernels k WHERE k.session_id = s.id))::int AS "placedInPart",
+      (SELECT count(*) FROM sessions WHERE ended_at IS NULL AND state IN ('TERMINATED', 'CANCELLED', 'ERROR')
+        OR ended_at IS NOT NULL AND state NOT IN ('TERMINATED', 'CANCELLED', 'ERROR'))::int AS "endedWithoutTime",
+      (SELECT count(*) FROM sessions WHERE ended_at IS NOT NULL AND (result = 'none' OR cause IS NULL))::int AS "endedWithoutResult"`),
+    'snapshot',
+  );
+  return row ?? {};
+}

@@ -1,0 +1,40 @@
+import type { StoreContext } from './context.js';
+import { createControlStore } from './control/control-store.js';
+import { type DatabaseOptions, openDatabase } from './database.js';
+import { createEventStore } from './events.js';
+import { createFolderStore } from './folders.js';
+import { createIdempotencyStore } from './idempotency.js';
+import { migrate } from './migrate.js';
+import { createNodeStore } from './nodes/node-store.js';
+import { createNotifier } from './notifier.js';
+import { createPlanningStore } from './planning/planning-store.js';
+import { createSessionStore } from './sessions/session-store-of.js';
+import { createSettingsStore } from './settings/settings-store.js';
+import { sql } from './sql.js';
+import type { Store } from './store.js';
+import { createTenancyStore } from './tenancy/tenancy-store.js';
+
+/** The ledger on Postgres 15 or later. Connections come when they are needed, and come back after Postgres was away. */
+export function createStore(options: DatabaseOptions): Store {
+  const db = openDatabase(options);
+  const context: StoreContext = { db, notifier: createNotifier(db) };
+  return {
+    sessions: createSessionStore(context),
+    planning: createPlanningStore(context),
+    nodes: createNodeStore(context),
+    tenancy: createTenancyStore(context),
+    settings: createSettingsStore(context),
+    folders: createFolderStore(context),
+    idempotency: createIdempotencyStore(context),
+    events: createEventStore(context),
+    control: createControlStore(context),
+    migrate: () => migrate(db),
+    ping: async () => {
+      await db.first(sql`SELECT 1`);
+    },
+    close: async () => {
+      await context.notifier.settled();
+      await db.pool.end();
+    },
+  };
+}

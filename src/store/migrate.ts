@@ -1,0 +1,35 @@
+import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
+import type { Database } from './database.js';
+import { tenancy } from './migrations/0001-tenancy.js';
+import { nodes } from './migrations/0002-nodes.js';
+import { sessions } from './migrations/0003-sessions.js';
+import { ledger } from './migrations/0004-ledger.js';
+
+const MIGRATIONS: Readonly<Record<string, string>> = {
+  '0001-tenancy': tenancy,
+  '0002-nodes': nodes,
+  '0003-sessions': sessions,
+  '0004-ledger': ledger,
+};
+
+const migrationOf = (text: string): Migration => ({
+  up: async (db: Kysely<unknown>) => {
+    await sql.raw(text).execute(db);
+  },
+});
+
+/** Applies what is missing, in order. Two at once wait for each other: each migration is applied once. */
+export async function migrate(database: Database): Promise<void> {
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: database.pool }) });
+  const migrator = new Migrator({
+    db,
+    provider: {
+      getMigrations: () =>
+        Promise.resolve(
+          Object.fromEntries(Object.entries(MIGRATIONS).map(([name, text]) => [name, migrationOf(text)])),
+        ),
+    },
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw new Error('migrating the ledger', { cause: error });
+}

@@ -1,0 +1,34 @@
+import type { SessionId } from '../../contract/index.js';
+import type { Runner } from '../database.js';
+import { sql } from '../sql.js';
+import type { DueSignal, PlanningStore } from '../store.js';
+
+/** After this a CANCELLED row owes its workflow nothing more: it is gone. */
+const FORGOTTEN_AFTER = sql`interval '1 hour'`;
+
+/**
+ * A SCHEDULED row is a `placed` that nobody acknowledged, a row with a stop that has not ended a `stop`, one that ends by
+ * itself an `exited`. Each is given out again only when its last sending is older than `olderThanMs`: this marks it as sent.
+ */
+export function dueSignals(
+  db: Runner,
+  query: Parameters<PlanningStore['dueSignals']>[0],
+): Promise<readonly DueSignal[]> {
+  const inGroup = query.group === undefined ? sql`true` : sql`group_name = ${query.group}`;
+  return db.rows<DueSignal & { readonly sessionId: SessionId }>(sql`
+    WITH due AS (
+      SELECT id, CASE
+          WHEN stop_requested_at IS NOT NULL OR state = 'CANCELLED' THEN 'stop'
+          WHEN state = 'SCHEDULED' THEN 'placed'
+          WHEN state = 'TERMINATING' THEN 'exited'
+          ELSE health END AS kind
+      FROM sessions
+      WHERE settled_at IS NULL
+        AND (state IN ('SCHEDULED', 'TERMINATING', 'CANCELLED') OR stop_requested_at IS NOT NULL OR health_sends BETWEEN 1 AND 3)
+        AND (signalled_at IS NULL OR signalled_at < now() - ${query.olderThanMs}::float8 * interval '1 ms')
+        AND (ended_at IS NULL OR ended_at > now() - ${FORGOTTEN_AFTER}) AND ${inGroup}
+      ORDER BY signalled_at LIMIT ${query.limit} FOR NO KEY UPDATE SKIP LOCKED)
+    UPDATE sessions s SET signalled_at = now(),
+      health_sends = CASE WHEN due.kind IN ('healthy', 'unhealthy') THEN s.health_sends + 1 ELSE s.health_sends END
+    FROM due WHERE s.id = due.id RETURNING s.id AS "sessionId", due.kind, s.attempt`);
+}

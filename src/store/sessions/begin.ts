@@ -1,0 +1,35 @@
+import type { CreateSession, SessionId, SessionState } from '../../contract/index.js';
+import type { Runner } from '../database.js';
+import { recordEvent } from '../record-event.js';
+import type { SessionStore } from '../session-store.js';
+import { sql } from '../sql.js';
+import { readPlacement } from './placement.js';
+
+interface StateRow {
+  readonly state: SessionState;
+  readonly attempt: number;
+  readonly spec: CreateSession;
+  readonly stop_requested_at: string | null;
+}
+
+const ENDING: ReadonlySet<SessionState> = new Set(['TERMINATING', 'TERMINATED', 'CANCELLED', 'ERROR']);
+
+/** The session's first step. Whoever changes the row first wins: this, or a stop. */
+export async function begin(tx: Runner, sessionId: SessionId, attempt: number): ReturnType<SessionStore['begin']> {
+  const begun = await tx.first<StateRow>(sql`
+    UPDATE sessions SET state = 'PREPARING', version = version + 1, reason_since = now()
+    WHERE id = ${sessionId} AND state = 'SCHEDULED' AND attempt = ${attempt} AND stop_requested_at IS NULL
+    RETURNING state, attempt, spec, stop_requested_at`);
+  if (begun !== undefined) {
+    const change = { from: 'SCHEDULED', to: 'PREPARING', cause: 'begun', actor: 'session' };
+    await recordEvent(tx, { sessionId, kind: 'state', attempt, ...change });
+    return { outcome: 'go', placement: await readPlacement(tx, sessionId, begun) };
+  }
+  const row = await tx.first<StateRow>(
+    sql`SELECT state, attempt, spec, stop_requested_at FROM sessions WHERE id = ${sessionId}`,
+  );
+  if (row === undefined || row.attempt !== attempt) return { outcome: 'stale' };
+  if (row.stop_requested_at !== null || ENDING.has(row.state)) return { outcome: 'stop' };
+  if (row.state !== 'PREPARING') return { outcome: 'stale' };
+  return { outcome: 'go', placement: await readPlacement(tx, sessionId, row) };
+}

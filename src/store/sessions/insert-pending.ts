@@ -1,0 +1,102 @@
+import type { SessionId } from '../../contract/index.js';
+import type { Runner } from '../database.js';
+import { recordEvent } from '../record-event.js';
+import type { AdmissionContext, AdmittedKernel, SessionAttributes, StopRequest } from '../session-store.js';
+import { json, sql } from '../sql.js';
+import { readAttributes } from './attributes.js';
+
+/** Made up from the id, so that a retry makes up the same. */
+export const madeUpName = (kind: string, sessionId: SessionId): string => `${kind}-${sessionId.slice(-8)}`;
+
+/** A DNS label that is unique in the session: the role, or its start with the rank. */
+const hostnameOf = (kernel: AdmittedKernel): string =>
+  kernel.role.length <= 63 ? kernel.role : `${kernel.role.slice(0, 56)}-${kernel.rank}`;
+
+const total = (kernels: readonly AdmittedKernel[], slot: keyof AdmittedKernel['slots']): number =>
+  kernels.reduce((sum, kernel) => sum + kernel.slots[slot], 0);
+
+async function insertRow(tx: Runner, context: AdmissionContext, kernels: readonly AdmittedKernel[]): Promise<boolean> {
+  const { submission, project } = context;
+  const { spec, principal, sessionId } = submission;
+  const inserted = await tx.run(sql`
+    INSERT INTO sessions (id, name, kind, state, user_id, project_id, domain_id, group_name, spec, labels, architecture,
+      gpu_model, cluster_mode, priority, cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, submitted_at)
+    SELECT ${sessionId}, ${spec.name ?? madeUpName(spec.kind, sessionId)}, ${spec.kind}, 'PENDING', ${principal.userId},
+      p.id, p.domain_id, ${spec.group}, ${json(spec)}::jsonb, ${json(spec.labels)}::jsonb, ${spec.architecture ?? null},
+      ${spec.gpuModel ?? null}, ${spec.clusterMode}, ${spec.priority}, ${total(kernels, 'cpuMilli')},
+      ${total(kernels, 'memoryBytes')}, ${total(kernels, 'gpuCount')}, ${total(kernels, 'gpuMemoryBytes')}, ${submission.submittedAt}
+    FROM projects p WHERE p.id = ${project?.id ?? null}
+    ON CONFLICT (id) DO NOTHING`);
+  return inserted === 1;
+}
+
+async function insertKernels(tx: Runner, sessionId: SessionId, kernels: readonly AdmittedKernel[]): Promise<void> {
+  const rows = kernels.map((kernel) => ({ ...kernel, ...kernel.slots, hostname: hostnameOf(kernel) }));
+  await tx.run(sql`
+    INSERT INTO kernels (id, session_id, role, group_role, rank, hostname, cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes)
+    SELECT k.id, ${sessionId}, k.role, k."groupRole", k.rank, k.hostname, k."cpuMilli", k."memoryBytes", k."gpuCount", k."gpuMemoryBytes"
+    FROM jsonb_to_recordset(${json(rows)}::jsonb) AS k(id text, role text, "groupRole" text, rank int, hostname text,
+      "cpuMilli" bigint, "memoryBytes" bigint, "gpuCount" bigint, "gpuMemoryBytes" bigint)`);
+}
+
+/** The folders are locked against removal while the mount is written: one that is going is refused. */
+async function insertMounts(tx: Runner, { submission, folders }: AdmissionContext): Promise<void> {
+  const mounts = submission.spec.mounts.map((mount) => ({
+    ...mount,
+    folderId: folders.find((folder) => folder.asked === mount.folder)?.found?.id ?? null,
+  }));
+  if (mounts.length === 0) return;
+  const locked = await tx.rows<{ id: string }>(sql`
+    SELECT id FROM folders WHERE state = 'READY' AND id = ANY(${mounts.map((mount) => mount.folderId)}) ORDER BY id FOR SHARE`);
+  const ready = new Set(locked.map((row) => row.id));
+  const gone = mounts.find((mount) => mount.folderId === null || !ready.has(mount.folderId));
+  if (gone !== undefined) throw new Error(`the folder ${gone.folder} was removed during the admission`);
+  await tx.run(sql`
+    INSERT INTO session_mounts (session_id, target, folder_id, folder_name, volume, read_only, roles)
+    SELECT ${submission.sessionId}, m.target, f.id, f.name, f.volume, m."readOnly", m.roles
+    FROM jsonb_to_recordset(${json(mounts)}::jsonb) AS m("folderId" text, target text, "readOnly" boolean, roles jsonb)
+    JOIN folders f ON f.id = m."folderId"`);
+}
+
+/** A stop that was asked before there was a row. */
+async function cancelAtOnce(tx: Runner, sessionId: SessionId, stop: StopRequest): Promise<void> {
+  await tx.run(sql`
+    UPDATE sessions SET state = 'CANCELLED', result = 'cancelled', cause = ${stop.cause}, message = ${stop.message},
+      stop_requested_at = now(), stop_actor = ${stop.actor}, ended_at = now(), version = version + 1
+    WHERE id = ${sessionId}`);
+  await recordEvent(tx, {
+    sessionId,
+    kind: 'state',
+    from: 'PENDING',
+    to: 'CANCELLED',
+    cause: stop.cause,
+    actor: stop.actor,
+    attempt: 0,
+    message: stop.message,
+  });
+}
+
+/** The row, its kernels, its mounts and its first event, or nothing. */
+export async function insertPending(
+  tx: Runner,
+  context: AdmissionContext,
+  kernels: readonly AdmittedKernel[],
+): Promise<SessionAttributes> {
+  const { sessionId, principal } = context.submission;
+  const submission = await tx.first<{ stop: StopRequest | null }>(
+    sql`SELECT stop FROM submissions WHERE session_id = ${sessionId} FOR UPDATE`,
+  );
+  if (await insertRow(tx, context, kernels)) {
+    await insertKernels(tx, sessionId, kernels);
+    await insertMounts(tx, context);
+    const admitted = { sessionId, kind: 'state' as const, from: null, to: 'PENDING', cause: 'admitted' };
+    await recordEvent(tx, { ...admitted, actor: principal.actingUserName, attempt: 0 });
+    if (submission?.stop != null) await cancelAtOnce(tx, sessionId, submission.stop);
+    await tx.run(
+      sql`UPDATE submissions SET answered_at = coalesce(answered_at, now()) WHERE session_id = ${sessionId}`,
+    );
+  }
+  const attributes = await readAttributes(tx, sessionId);
+  if (attributes === null) throw new Error('the project of the session is gone');
+  return attributes;
+}
