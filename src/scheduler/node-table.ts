@@ -116,15 +116,19 @@ export function takeKernel(table: NodeTable, i: number, kernel: KernelTake): rea
   const devices: number[] = [];
   if (kernel.slots.gpuCount === 0) return devices;
   const node = table.nodes[i] as SnapshotNode;
-  const free = (table.freeDevices[i] ??= Uint8Array.from(node.devices, (device) =>
-    deviceIsFree(table.view, device) ? 1 : 0,
-  ));
+  const free = (table.freeDevices[i] ??= freeMarks(table.view, node));
   for (let d = 0; d < free.length && devices.length < kernel.slots.gpuCount; d += 1) {
     if (free[d] === 0 || (kernel.gpuModel !== null && node.devices[d]?.model !== kernel.gpuModel)) continue;
     setDevice(table, { node: i, device: d }, 0);
     devices.push(d);
   }
   return devices;
+}
+
+function freeMarks(view: View, { devices }: SnapshotNode): Uint8Array {
+  const marks = new Uint8Array(devices.length);
+  for (let d = 0; d < devices.length; d += 1) marks[d] = deviceIsFree(view, devices[d] as SnapshotDevice) ? 1 : 0;
+  return marks;
 }
 
 export interface KernelTake {

@@ -20,7 +20,7 @@ export interface PassRow {
   readonly skipped: number;
 }
 
-const WARM_UPS = 3;
+const WARM_UPS = 15;
 const RUNS = 9;
 
 /** Requests of 1–8 GPUs in a fixed mixed order. */

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import type { SnapshotNode } from '../../src/contract/snapshot.js';
+import { unitOf } from '../../src/scheduler/demand.js';
+import { nodeTable } from '../../src/scheduler/node-table.js';
+import { compareNodes, extraKinds, giveBack, rankedLists, rankingOf, take } from '../../src/scheduler/ranking.js';
+import { node, slots, snapshot } from './build.js';
+
+const ranking = (nodes: readonly SnapshotNode[], placement: 'dispersed' | 'concentrated') =>
+  rankingOf(nodeTable(nodes, 'now'), { ...snapshot({ nodes: [], pending: [] }).group.policy, placement });
+
+const four = [node('a', { cpu: 4 }), node('b', { cpu: 16 }), node('c', { cpu: 8 }), node('d', { cpu: 8 })];
+const names = (made: ReturnType<typeof ranking>) =>
+  rankedLists(made).map(({ nodes }) => [...nodes].map((i) => made.table.nodes[i]?.name).join(''));
+
+test('dispersed ranks by most left, concentrated by least left, both break ties by name', () => {
+  expect(names(ranking(four, 'dispersed'))).toEqual(['bcda']);
+  expect(names(ranking(four, 'concentrated'))).toEqual(['acdb']);
+});
+
+test('a node moves to its place when something is taken from it, and back', () => {
+  const made = ranking(four, 'dispersed');
+  rankedLists(made);
+  const kernel = { slots: slots(10, 1), gpuModel: null };
+  take(made, 1, kernel);
+  expect(names(made)).toEqual(['cdba']);
+  giveBack(made, 1, { slots: kernel.slots, devices: [] });
+  expect(names(made)).toEqual(['bcda']);
+});
+
+test('slots are compared left to right: one more GPU beats any CPU', () => {
+  const made = ranking([node('a', { cpu: 64, gpus: 1 }), node('b', { cpu: 1, gpus: 2 })], 'dispersed');
+  expect(names(made)).toEqual(['ba']);
+});
+
+test('fewer kinds of resource beyond what is used come first, under either policy', () => {
+  for (const placement of ['dispersed', 'concentrated'] as const) {
+    const made = ranking([node('gpu', { cpu: 64, gpus: 1, held: 1 }), node('plain', { cpu: 8 })], placement);
+    expect(compareNodes(made, unitOf(slots(1, 1)))(1, 0)).toBeLessThan(0);
+  }
+});
+
+test('a node without devices left still has the kind', () => {
+  const { table } = ranking([node('gpu', { gpus: 1, held: 1 })], 'dispersed');
+  expect(extraKinds(table.kinds[0] as number, unitOf(slots(1, 1)))).toBe(1);
+  expect(extraKinds(table.kinds[0] as number, unitOf(slots(1, 1, 1)))).toBe(0);
+});
