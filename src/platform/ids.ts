@@ -1,10 +1,11 @@
 import { typeid } from 'typeid-js';
-import type { ApiKeyId, DomainId, FolderId, ProjectId, SessionId, UserId } from '../contract/index.js';
+import type { ApiKeyId, DomainId, FolderId, KernelId, ProjectId, SessionId, UserId } from '../contract/index.js';
 
 /** A new id: UUID v7 in base 32 behind its kind, so later ids sort after earlier ones. Never inside a workflow. */
 const mint = (kind: string): string => typeid(kind).toString();
 
 export const newSessionId = (): SessionId => mint('ses') as SessionId;
+export const newKernelId = (): KernelId => mint('krn') as KernelId;
 export const newFolderId = (): FolderId => mint('fld') as FolderId;
 export const newDomainId = (): DomainId => mint('dom') as DomainId;
 export const newProjectId = (): ProjectId => mint('prj') as ProjectId;

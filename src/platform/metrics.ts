@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
 
 /** A registry of this process alone, with Node's own figures in it. */
 export function createRegistry(process: string): Registry {
@@ -7,6 +7,18 @@ export function createRegistry(process: string): Registry {
   registry.setDefaultLabels({ process });
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/** Counts by name: `<prefix>_<name>_total`, each made at its first use. */
+export function countersIn(registry: Registry, prefix: string): (name: string, by?: number) => void {
+  const counters = new Map<string, Counter>();
+  return (name, by = 1) => {
+    const full = `${prefix}_${name}_total`;
+    const counter =
+      counters.get(full) ?? new Counter({ name: full, help: name.replaceAll('_', ' '), registers: [registry] });
+    counters.set(full, counter);
+    counter.inc(by);
+  };
 }
 
 export interface MetricsServer {

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { createControlActivities } from '../activities/control/create-control-activities.js';
+import type { ControlDependencies } from '../activities/control/dependencies.js';
+import { CONTROL_QUEUE, DEPLOYMENT_NAME } from '../src/lifecycle/names.js';
+import { connectTemporal, type TemporalAddress } from '../src/temporal/connect.js';
+import { setCurrentVersion } from '../src/temporal/deployment.js';
+import { registerSearchAttributes } from '../src/temporal/search-attributes.js';
+
+export interface ControlWorkerOptions extends TemporalAddress {
+  readonly buildId: string;
+  readonly dependencies: ControlDependencies;
+  /** 177 KB each; a workflow beyond them is replayed at its next wake, in some 30 ms. */
+  readonly maxCachedWorkflows?: number;
+}
+
+/** The bundle that the build made; from source (tests) it is bundled at the start, which takes two seconds. */
+function workflowSource(): { workflowBundle: { codePath: string } } | { workflowsPath: string } {
+  const built = join(import.meta.dirname, '..', 'workflow-bundle.js');
+  if (existsSync(built)) return { workflowBundle: { codePath: built } };
+  return { workflowsPath: join(import.meta.dirname, '..', 'workflows', 'index.ts') };
+}
+
+/**
+ * A control worker that is ready to run: search attributes are registered first, since an unknown one fails a workflow's
+ * task for ever. The build becomes the current version once this worker polls: `becomeCurrent`, after `run` has begun.
+ */
+export async function createControlWorker(options: ControlWorkerOptions): Promise<{
+  readonly worker: Worker;
+  readonly connection: NativeConnection;
+  becomeCurrent(): Promise<void>;
+}> {
+  const { address, namespace, buildId, dependencies, maxCachedWorkflows = 500 } = options;
+  const { connection: client } = connectTemporal({ address, namespace });
+  await registerSearchAttributes(client, namespace);
+  const connection = await NativeConnection.connect({ address });
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue: CONTROL_QUEUE,
+    ...workflowSource(),
+    activities: createControlActivities(dependencies),
+    maxCachedWorkflows,
+    stickyQueueScheduleToStartTimeout: '2s',
+    shutdownGraceTime: '20s',
+    workerDeploymentOptions: {
+      useWorkerVersioning: true,
+      version: { deploymentName: DEPLOYMENT_NAME, buildId },
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  });
+  return {
+    worker,
+    connection,
+    becomeCurrent: () => setCurrentVersion(client, namespace, buildId).finally(() => client.close()),
+  };
+}
