@@ -1,4 +1,4 @@
-import type { Placed, QuotaLimits, Slots, SnapshotQuota } from '../../contract/index.js';
+import type { Placed, Slots, SnapshotQuota } from '../../contract/index.js';
 import { QUOTA_SLOTS } from '../../contract/index.js';
 
 /** What the ledger says under its locks, of all that a plan names. */
@@ -54,7 +54,7 @@ function takeQuotas(room: Room, kernels: ReadonlyMap<string, Slots>, scopes: Rea
     if (scopes.get(quota.scope) !== quota.id) continue;
     for (const slot of QUOTA_SLOTS) {
       const asked = slot === 'sessions' ? 1 : [...kernels.values()].reduce((sum, slots) => sum + slots[slot], 0);
-      const limit = (quota.limits as QuotaLimits)[slot];
+      const limit = quota.limits[slot];
       held[slot] += asked;
       if (asked > 0 && limit !== undefined && held[slot] > limit) return false;
     }

@@ -41,12 +41,15 @@ async function writeAccess(tx: Runner, group: string, { domains, projects }: Acc
   return put === new Set(domains).size + new Set(projects).size;
 }
 
-const NO_SCOPE = Symbol('no scope');
+/** Thrown to roll back what was written before the unknown name was met. */
+class UnknownScope extends Error {
+  override readonly name = 'UnknownScope';
+}
 const orNoScope = async <Result>(work: () => Promise<Result>): Promise<Result | 'no-scope'> => {
   try {
     return await work();
   } catch (error) {
-    if (error === NO_SCOPE) return 'no-scope';
+    if (error instanceof UnknownScope) return 'no-scope';
     throw error;
   }
 };
@@ -57,7 +60,7 @@ async function createGroup(tx: Runner, group: Parameters<SettingsStore['createGr
   );
   if (made === 0) return 'exists';
   await tx.run(sql`INSERT INTO group_dirty (group_name) VALUES (${group.name})`);
-  if (!(await writeAccess(tx, group.name, group))) throw NO_SCOPE;
+  if (!(await writeAccess(tx, group.name, group))) throw new UnknownScope(group.name);
   return (await tx.first<Group>(groupsWhere(sql`g.name = ${group.name}`))) ?? 'exists';
 }
 
@@ -78,7 +81,7 @@ async function patchGroup(tx: Runner, name: string, patch: Patch): Promise<Group
       domains: patch.domains ?? before?.domains ?? [],
       projects: patch.projects ?? before?.projects ?? [],
     };
-    if (!(await writeAccess(tx, name, access))) throw NO_SCOPE;
+    if (!(await writeAccess(tx, name, access))) throw new UnknownScope(name);
   }
   return (await tx.first<Group>(groupsWhere(sql`g.name = ${name}`))) ?? 'missing';
 }
