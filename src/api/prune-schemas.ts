@@ -25,14 +25,17 @@ function needed(roots: unknown, schemas: Json): ReadonlySet<string> {
 }
 
 const INPUT = 'Input';
-const withoutInput = (value: unknown): string => JSON.stringify(value).replaceAll(/("#\/components\/schemas\/\w+?)Input"/g, '$1"');
+const withoutInput = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(/("#\/components\/schemas\/\w+?)Input"/g, '$1"');
 
 /** `XInput` may be called `X` when nothing else is, or when the two are the same. */
 function renames(schemas: Json): ReadonlyMap<string, string> {
   const names = Object.keys(schemas).filter((name) => name.endsWith(INPUT));
   const plain = names.map((name) => [name, name.slice(0, -INPUT.length)] as const);
   return new Map(
-    plain.filter(([name, short]) => schemas[short] === undefined || withoutInput(schemas[short]) === withoutInput(schemas[name])),
+    plain.filter(
+      ([name, short]) => schemas[short] === undefined || withoutInput(schemas[short]) === withoutInput(schemas[name]),
+    ),
   );
 }
 

@@ -1,9 +1,9 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import type { Refusal } from '../contract/index.js';
-import { checkText } from './body.js';
 import { toPointer } from './pointer.js';
 import { ProblemError } from './problem.js';
+import { unstorableText } from './unstorable-text.js';
 
 type Complaint = NonNullable<Refusal['errors']>[number];
 
@@ -40,14 +40,20 @@ function refuse(error: z.ZodError, httpPart: string | undefined): ProblemError {
   });
 }
 
+/** The body's text is checked where it is parsed. */
+function textIssue(data: unknown, httpPart: string | undefined): ProblemError | null {
+  const found = unstorableText(data);
+  if (found === null) return null;
+  const pointer = pointerIn(httpPart, found.path);
+  const code = httpPart === 'params' ? 'not_found' : 'invalid_request';
+  return new ProblemError({ code, detail: found.message, errors: [{ pointer, message: found.message }] });
+}
+
 /** Parses with the route's schema; the handler gets the parsed value, defaults filled in. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   return (data: unknown) => {
-    try {
-      if (httpPart !== 'body') checkText(data, httpPart === 'params' ? '/path' : '?');
-    } catch (error) {
-      return { error: error as ProblemError };
-    }
+    const unstorable = httpPart === 'body' ? null : textIssue(data, httpPart);
+    if (unstorable !== null) return { error: unstorable };
     const parsed = schema.safeParse(data);
     return parsed.success ? { value: parsed.data } : { error: refuse(parsed.error, httpPart) };
   };

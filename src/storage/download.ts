@@ -5,6 +5,9 @@ import { ProblemError } from '../api/problem.js';
 import { byteRange } from './byte-range.js';
 import { openDirectory, openFile, openRoot } from './directory.js';
 
+/** Up to this size the sum is told unasked: the file is read twice, and the second time from memory. */
+const CHECKED_BYTES_MAX = 32 * 2 ** 20;
+
 export interface FilePlace {
   readonly volumePath: string;
   readonly folderId: string;
@@ -62,7 +65,11 @@ async function answer(file: FileHandle, { request, reply, wantsChecksum }: Answe
     await reply.code(304).send();
     return 'done';
   }
-  if (wantsChecksum) void reply.header('x-berth-sha256', await sha256Of(file));
+  if (wantsChecksum || size <= CHECKED_BYTES_MAX) {
+    const sha256 = await sha256Of(file);
+    const base64 = Buffer.from(sha256, 'hex').toString('base64');
+    void reply.headers({ 'x-berth-sha256': sha256, 'repr-digest': `sha-256=:${base64}:` });
+  }
   const range = rangeOf(request, etag, size);
   const [first, last] = range.kind === 'part' ? [range.first, range.last] : [0, size - 1];
   if (range.kind === 'part') void reply.code(206).header('content-range', `bytes ${first}-${last}/${size}`);
@@ -75,7 +82,7 @@ async function answer(file: FileHandle, { request, reply, wantsChecksum }: Answe
   return 'streams';
 }
 
-/** Streams a file, or the range that is asked for; its SHA-256 on request, which reads it twice. */
+/** Streams a file, or the range that is asked for; its SHA-256 (of the whole) when it is small, or on request. */
 export async function download(place: FilePlace, how: Answered): Promise<void> {
   const file = await openAt(place);
   let outcome: 'streams' | 'done' = 'done';
