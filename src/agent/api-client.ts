@@ -20,6 +20,7 @@ export interface AgentApi {
   report(reports: readonly NodeReport[], signal?: AbortSignal): Promise<readonly ReportResult[]>;
   /** Throws `PlacementOver` when the kernel is no longer to run here. */
   launchOrder(run: KernelRun, signal?: AbortSignal): Promise<LaunchOrder>;
+  /** Requests under way fail. */
   close(): Promise<void>;
 }
 
@@ -84,7 +85,7 @@ export function createApiClient(options: ApiClientOptions): AgentApi {
         throw new PlacementOver(`the placement of ${kernelId} (attempt ${attempt}) is over`, { cause: error });
       }
     },
-    close: () => dispatcher.close(),
+    close: () => dispatcher.destroy(),
   };
 }
 

@@ -1,10 +1,21 @@
 import type { ContainerSpec } from '../docker/container-spec.js';
 import type { ContainerState } from '../docker/container-state.js';
 import type { Containers } from '../docker/containers.js';
+import type { EngineInfo } from '../docker/engine-info.js';
 import type { ContainerExit, ExitWatch } from '../docker/exits.js';
 import { ContainerFailure } from '../docker/failures.js';
 import type { LabelFilter } from '../docker/inspect.js';
 import { pause } from './retry.js';
+
+const ENGINE: EngineInfo = {
+  id: 'instant',
+  version: 'simulated',
+  apiVersion: '0',
+  architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
+  cpus: 1,
+  memoryBytes: 1024 ** 3,
+  runtimes: [],
+};
 
 interface Instant {
   readonly spec: ContainerSpec;
@@ -68,15 +79,7 @@ export function createInstantContainers(): Containers {
     ensureNetwork: async (name, labels) => ({ id: name, name, labels }),
     removeNetwork: async () => undefined,
     listNetworks: async () => [],
-    engineInfo: async () => ({
-      id: 'instant',
-      version: 'simulated',
-      apiVersion: '0',
-      architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
-      cpus: 1,
-      memoryBytes: 1024 ** 3,
-      runtimes: [],
-    }),
+    engineInfo: async () => ENGINE,
   };
 }
 

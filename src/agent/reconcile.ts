@@ -72,6 +72,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
 }
 
 async function isDue({ containers, node }: ReconcilerDeps, memory: Memory): Promise<boolean> {
+  if (memory.hash === undefined) return false; // the first round is the starting agent's own
   if (performance.now() - memory.at > SILENT_MS_MAX) return true;
   return inventoryHash(foundKernels(await listKernels(containers, node))) !== memory.hash;
 }

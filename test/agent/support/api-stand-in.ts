@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type LaunchOrder,
+  launchOrderSchema,
+  type NodeReport,
+  nodeReportsSchema,
+  type Reconcile,
+  type Reconciled,
+  reconcileSchema,
+  registerNodeSchema,
+} from '../../../src/contract/index.js';
+
+/** A small real HTTP server that speaks the agent's protocol, records what it is told, and fails when told to. */
+export interface ApiStandIn {
+  readonly url: string;
+  readonly token: string;
+  readonly reports: NodeReport[];
+  readonly reconciles: Reconcile[];
+  readonly registrations: unknown[];
+  /** Bodies that the contract refuses: a test that ends with one has found a bug. */
+  readonly violations: string[];
+  readonly orders: Map<string, LaunchOrder>;
+  /** How reports and reconciliations are answered now. */
+  mode: 'ok' | 'bad-gateway' | 'hang';
+  /** Called before a launch order is given out; the count of askings so far for that run. */
+  onOrder: (order: LaunchOrder, asked: number) => LaunchOrder | undefined;
+  answer: (inventory: Reconcile) => Reconciled;
+  reportsOf<K extends NodeReport['kind']>(kind: K): Extract<NodeReport, { kind: K }>[];
+  close(): Promise<void>;
+}
+
+export const nothingToDo: Reconciled = { epoch: 1_000, expected: [], remove: [], missing: [], state: 'READY' };
+
+export async function startApiStandIn(node: string): Promise<ApiStandIn> {
+  const asked = new Map<string, number>();
+  const api: Omit<ApiStandIn, 'url'> = {
+    token: 'a-node-token',
+    reports: [],
+    reconciles: [],
+    registrations: [],
+    violations: [],
+    orders: new Map(),
+    mode: 'ok',
+    onOrder: (order) => order,
+    answer: () => nothingToDo,
+    reportsOf: (kind) => api.reports.filter((report) => report.kind === kind) as never,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const send = (status: number, body: unknown) =>
+      response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(body === undefined ? '' : JSON.stringify(body));
+    if (request.headers.authorization !== `Bearer ${api.token}`) return void send(401, {});
+    let text = '';
+    for await (const chunk of request) text += String(chunk);
+    const path = (request.url ?? '').replace(`/v1/nodes/${node}`, '');
+    const [, kernelId, attempt] = /^\/kernels\/([^/]+)\/(\d+)$/.exec(path) ?? [];
+    if (kernelId !== undefined) {
+      const key = `${kernelId}-${attempt}`;
+      asked.set(key, (asked.get(key) ?? 0) + 1);
+      const known = api.orders.get(key);
+      const order = known && api.onOrder(known, asked.get(key) ?? 0);
+      return void (order === undefined ? send(409, {}) : send(200, launchOrderSchema.parse(order)));
+    }
+    if (api.mode === 'hang') return;
+    if (api.mode === 'bad-gateway') return void send(502, {});
+    const body = JSON.parse(text) as unknown;
+    const schema = { '/register': registerNodeSchema, '/reconcile': reconcileSchema, '/reports': nodeReportsSchema }[
+      path
+    ];
+    const parsed = schema?.safeParse(body);
+    if (!parsed?.success) {
+      api.violations.push(`${path}: ${parsed?.error.message}`);
+      return void send(400, {});
+    }
+    if (path === '/register') {
+      api.registrations.push(parsed.data);
+      return void response.writeHead(204).end();
+    }
+    if (path === '/reconcile') {
+      const inventory = parsed.data as Reconcile;
+      api.reconciles.push(inventory);
+      return void send(200, api.answer(inventory));
+    }
+    const { reports } = parsed.data as { reports: NodeReport[] };
+    api.reports.push(...reports);
+    send(200, { results: reports.map(({ kernelId: id }) => ({ kernelId: id, accepted: true, detail: null })) });
+  };
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      api.violations.push(String(error));
+      response.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(api, { url: `http://127.0.0.1:${port}` });
+}
