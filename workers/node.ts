@@ -79,6 +79,8 @@ async function workUntilCut(agent: Agent): Promise<void> {
       activities: createNodeActivities(agent),
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
       maxConcurrentActivityTaskExecutions: ACTIVITIES_MAX,
+      // A cancellation comes with a heartbeat's answer: a stopped start must not wait for a throttled one.
+      maxHeartbeatThrottleInterval: '1s',
       shutdownGraceTime: '20 s',
     });
     if (!ending.signal.aborted) await worker.run();

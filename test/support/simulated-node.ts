@@ -1,0 +1,125 @@
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import type { NodeActivities, StartFailure } from '../../activities/node/node-activities.js';
+import type { KernelId, NodeReport } from '../../src/contract/index.js';
+import { nodeQueue } from '../../src/lifecycle/names.js';
+import type { Store } from '../../src/store/store.js';
+import type { TemporalAddress } from '../../src/temporal/connect.js';
+import type { TemporalDoor } from '../../src/temporal/door.js';
+
+/** What a simulated node does with the next starts. Real containers stand in the agent's own tests and in the end-to-end ones. */
+export interface SimulatedBehaviour {
+  /** Fails the start so. */
+  failStart?: StartFailure | undefined;
+  /** Keeps each start waiting until it is cancelled. */
+  hangStart?: boolean;
+  /** Exits by itself after this, with this code. */
+  exitAfterMs?: number | undefined;
+  exitCode?: number;
+  failRemovals?: number;
+}
+
+export interface SimulatedNode {
+  readonly name: string;
+  readonly behaviour: SimulatedBehaviour;
+  /** Kernel id → attempt of what "runs". */
+  readonly running: ReadonlyMap<string, number>;
+  /** `start krn…`, `remove krn…`, in order. */
+  readonly log: readonly string[];
+  report(report: NodeReport): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Parts {
+  readonly store: Store;
+  readonly door: TemporalDoor;
+  readonly temporal: TemporalAddress;
+}
+
+/** A worker on `node/<name>` that keeps a table instead of containers, and reports to the store as the API would. */
+export async function startSimulatedNode({ store, door, temporal }: Parts, name: string): Promise<SimulatedNode> {
+  const behaviour: SimulatedBehaviour = {};
+  const running = new Map<string, number>();
+  const log: string[] = [];
+  const report = async (one: NodeReport) => {
+    const [result] = await store.nodes.report(name, [one]);
+    if (result?.signal) await door.signalSession(result.signal);
+  };
+  const exit = async (kernelId: string, attempt: number, exitCode: number) => {
+    running.delete(kernelId);
+    const finishedAt = new Date().toISOString();
+    const exited = {
+      kind: 'exited',
+      exitCode,
+      oomKilled: false,
+      engineLost: false,
+      finishedAt,
+      logTail: 'bye',
+    } as const;
+    await report({ ...exited, kernelId: kernelId as KernelId, attempt });
+  };
+  const activities: NodeActivities = {
+    async startKernels({ attempt, kernels }) {
+      for (const { kernelId } of kernels) {
+        const order = await store.nodes.launchOrder(name, kernelId as KernelId, attempt);
+        if (order === null)
+          throw ApplicationFailure.create({ type: 'PlacementOver', nonRetryable: true, message: 'over' });
+        if (behaviour.hangStart) await heartbeatUntilCancelled();
+        if (behaviour.failStart) {
+          const details = [behaviour.failStart];
+          throw ApplicationFailure.create({ type: 'StartFailure', nonRetryable: true, message: 'no', details });
+        }
+        log.push(`start ${kernelId}`);
+        running.set(kernelId, attempt);
+        const { exitAfterMs, exitCode = 0 } = behaviour;
+        if (exitAfterMs !== undefined)
+          setTimeout(() => void exit(kernelId, attempt, exitCode).catch(() => undefined), exitAfterMs);
+      }
+    },
+    async removeKernels({ attempt, kernelIds }) {
+      if ((behaviour.failRemovals ?? 0) > 0) {
+        behaviour.failRemovals = (behaviour.failRemovals ?? 0) - 1;
+        throw new Error('the engine does not answer');
+      }
+      for (const kernelId of kernelIds) {
+        if (running.has(kernelId)) await exit(kernelId, attempt, 143);
+        log.push(`remove ${kernelId}`);
+      }
+    },
+    presence: heartbeatUntilCancelled,
+  };
+  const connection = await NativeConnection.connect({ address: temporal.address });
+  const worker = await Worker.create({
+    connection,
+    namespace: temporal.namespace,
+    taskQueue: nodeQueue(name),
+    activities: { ...activities },
+    activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
+    maxHeartbeatThrottleInterval: '500ms',
+    shutdownGraceTime: '1s',
+  });
+  const run = worker.run();
+  return {
+    name,
+    behaviour,
+    running,
+    log,
+    report,
+    async stop() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await run;
+      await connection.close();
+    },
+  };
+}
+
+async function heartbeatUntilCancelled(): Promise<void> {
+  const context = Context.current();
+  const beat = setInterval(() => context.heartbeat(), 200);
+  try {
+    await context.cancelled;
+  } finally {
+    clearInterval(beat);
+  }
+}
