@@ -61,7 +61,7 @@ test('a multi-node session is placed if and only if some assignment exists, on o
       )
         expect(new Set(used.map(({ zone }) => zone)).size).toBe(1);
     }),
-    { numRuns: 1500 },
+    { numRuns: 800 },
   );
   expect(placedCount).toBeGreaterThan(100);
 });

@@ -13,8 +13,8 @@ import { referencePlan } from './reference.js';
 const BOTH = ['single-node', 'multi-node'] as const;
 const CAPACITY = new Set<string>(['insufficient_capacity', 'fragmented']);
 
-const holds = (title: string, property: fc.IProperty<unknown[]> | fc.IProperty<[never]>, numRuns = 400): void =>
-  test(title, () => fc.assert(property as fc.IProperty<unknown[]>, { numRuns }));
+const holds = <Given>(title: string, property: fc.IProperty<Given>, numRuns = 300): void =>
+  test(title, () => fc.assert(property, { numRuns }));
 
 holds(
   'a pass decides what the obvious implementation decides',
@@ -27,20 +27,16 @@ holds(
     }));
     const waiting = plan.waiting.map(({ sessionId, reason }) => ({ id: sessionId, reason }));
     expect({ placed, waiting, blockedBy: plan.blockedBy }).toEqual(referencePlan(snapshot));
-  }) as never,
-  1500,
+  }),
+  800,
 );
 
 holds(
   'snapshots and plans follow the contract',
   fc.property(anySnapshot(BOTH), (snapshot) => {
-    const ids = (key: string, value: unknown): unknown => (key === 'id' || key.endsWith('Id') ? undefined : value);
     expect(snapshotSchema.safeParse(snapshot).error?.issues ?? []).toEqual([]);
-    expect(
-      planSchema.safeParse(planPass(snapshot, NOW)).error?.issues.filter(({ path }) => ids(String(path.at(-1)), 1)) ??
-        [],
-    ).toEqual([]);
-  }) as never,
+    expect(planSchema.safeParse(planPass(snapshot, NOW)).error?.issues ?? []).toEqual([]);
+  }),
   100,
 );
 
@@ -59,7 +55,7 @@ holds(
       expect(skipped === null).toBe(told.has(session.id));
       if (skipped !== null) expect(skipped.blockers[0]?.name).toBe(capacityBlocked[0]);
     }
-  }) as never,
+  }),
 );
 
 holds(
@@ -70,7 +66,7 @@ holds(
     const placed = snapshot.pending.filter(({ id }) => plan.placed.some(({ sessionId }) => sessionId === id));
     for (const session of blocking === undefined ? [] : placed)
       expect(compareQueueOrder(session, blocking as never)).toBeLessThan(0);
-  }) as never,
+  }),
 );
 
 holds(
@@ -90,7 +86,7 @@ holds(
       expect(planPass(snapshot, NOW)).toEqual(plan);
       expect(snapshot).toEqual(before);
     },
-  ) as never,
+  ),
 );
 
 holds(
@@ -109,7 +105,7 @@ holds(
     };
     expect(paged(false)).toEqual(plan);
     expect({ ...paged(true), skipped: plan.skipped }).toEqual(plan);
-  }) as never,
+  }),
 );
 
 holds(
@@ -131,5 +127,5 @@ holds(
       if (waiting !== undefined) expect(answer.waiting).toEqual(waiting);
       else if (answer.placed === null) expect(answer.waiting?.reason).toBe('behind_in_queue');
     },
-  ) as never,
+  ),
 );
