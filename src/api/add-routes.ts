@@ -33,9 +33,9 @@ export function addRoutes(app: FastifyInstance, operation: (id: OperationId, rou
       ...optionsOf(id, route, it),
       handler: async (request, reply) => {
         const input = { params: request.params, query: request.query, body: request.body };
+        void reply.code(route.status); // a dry run, a refusal and a stream set their own
         const answer = await it.run(input as RouteInput<OperationId>, request, reply);
         if (route.answer === 'stream' || reply.sent) return reply;
-        if (reply.statusCode === 200) void reply.code(route.status);
         return reply.send(answer);
       },
     });
