@@ -1,4 +1,5 @@
 import type { Unit } from './demand.js';
+import { holds } from './node-table.js';
 import { compareNodes, type Ranking, rankedLists } from './ranking.js';
 
 export interface Candidates {
@@ -24,6 +25,7 @@ export function pickNode(ranking: Ranking, candidates: Candidates): Picked {
   const compare = compareNodes(ranking, candidates.unit);
   let best = -1;
   let next = -1;
+  if (ranking.lists === undefined && !someHasRoom(ranking, candidates)) return { node: best, next };
   for (const { nodes } of rankedLists(ranking)) {
     let position = -1;
     for (let found = 0; found < 2; found += 1) {
@@ -38,6 +40,10 @@ export function pickNode(ranking: Ranking, candidates: Candidates): Picked {
   }
   return { node: best, next };
 }
+
+/** Spares a full group the sorting of its nodes. */
+const someHasRoom = ({ table }: Ranking, { unit, mask, gpu }: Candidates): boolean =>
+  mask.some((open, i) => open === 1 && holds(table, i, { unit, gpu }));
 
 function nextWithRoom(
   { table: { cpuMilli, memoryBytes } }: Ranking,

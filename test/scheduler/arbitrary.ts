@@ -17,9 +17,7 @@ export const anyNode = (index: number): fc.Arbitrary<SnapshotNode> =>
       zone: fc.constantFrom(null, 'z1', 'z2'),
       architecture: fc.constantFrom('amd64', 'amd64', 'amd64', 'arm64'),
     })
-    .map(({ used, ...shape }) =>
-      node(`n${index}`, { ...shape, usedCpu: Math.min(used, shape.cpu) } as Parameters<typeof node>[1]),
-    );
+    .map(({ used, ...shape }) => node(`n${index}`, { ...shape, usedCpu: Math.min(used, shape.cpu) }));
 
 export const anyNodes = fc
   .integer({ min: 0, max: 5 })

@@ -12,7 +12,7 @@ const cases: [
   placement: 'dispersed' | 'concentrated',
   asked: Slots,
   nodes: SnapshotNode[],
-  want: [string?, string?],
+  want: (string | undefined)[],
 ][] = [
   [
     'the absolute amount counts, not the share: 32 of 64 before 4 of 4',
