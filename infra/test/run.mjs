@@ -125,8 +125,11 @@ async function runAll(broken) {
   say(`chaos seed ${seed} (BERTH_CHAOS_SEED=${seed} runs the same again)`);
   const env = flags.chaos ? { BERTH_CHAOS: 'all', BERTH_CHAOS_SEED: seed } : { BERTH_CHAOS_SEED: seed };
   if (flags.chaos) {
-    const chaos = { name: 'e2e', needs: PROJECTS.at(-1).needs, minutes: 120 };
-    return runProject(chaos, broken, { paths: ['test/chaos'], env });
+    for (const name of ['integration', 'e2e']) {
+      const project = PROJECTS.find((one) => one.name === name);
+      await runProject({ ...project, minutes: 120 }, broken, { paths: ['test/chaos'], env });
+    }
+    return;
   }
   for (const project of PROJECTS.filter(isWanted)) await runProject(project, broken, { env });
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChildSpec } from './child-spec.js';
+import { untilVersioned } from './current-version.js';
 import {
   apiEnvironment,
   controlEnvironment,
@@ -8,18 +9,21 @@ import {
   storageEnvironment,
   type WorkerName,
 } from './environments.js';
-import { externalDatabaseUrl, externalTemporalAddress, type Installation } from './installation.js';
+import { externalDatabaseUrl, externalTemporalAddress, type Installation, temporalAddress } from './installation.js';
 import { postgresChild } from './postgres-child.js';
 import { answersHttp, healthUrl } from './probes.js';
 import { builtProgram, findTemporalProgram } from './programs.js';
 import { portOf } from './settings.js';
 import { temporalChild } from './temporal-child.js';
 
+const VERSION_SECONDS = 60;
+
 interface Worker {
   readonly name: string;
   readonly program: WorkerName;
   readonly env: Readonly<Record<string, string>>;
   readonly healthPort: number;
+  afterReady?(): Promise<void>;
 }
 
 /** The API starts first: it migrates the database, and knows the first key and node. It also stops first: nothing new. */
@@ -31,21 +35,29 @@ const RANKS = {
   node: { startRank: 2, stopRank: 1, stopSeconds: 25 },
 } as const satisfies Record<WorkerName, object>;
 
-const workerChild = ({ name, program, env, healthPort }: Worker): ChildSpec => ({
-  name,
+const workerChild = ({ program, healthPort, ...worker }: Worker): ChildSpec => ({
+  ...worker,
   kind: 'node',
   ...RANKS[program],
   command: [process.execPath, '--enable-source-maps', builtProgram(`workers/${program}.js`)],
-  env,
   stopSignal: 'SIGTERM',
   isReady: () => answersHttp(healthUrl(healthPort)),
 });
 
+/** A control worker serves once Temporal sends tasks to its version; without the program nobody can tell. */
+function waitForVersion(berth: Installation): Pick<Worker, 'afterReady'> {
+  const program = findTemporalProgram(berth.env);
+  if (program === undefined) return {};
+  return { afterReady: () => untilVersioned(program, temporalAddress(berth), VERSION_SECONDS) };
+}
+
 function workers(berth: Installation): ChildSpec[] {
   const { config } = berth;
+  const versioned = waitForVersion(berth);
   const controls = Array.from({ length: config.controlWorkers }, (_, index): Worker => {
     const healthPort = portOf(config, `control${index + 1}Metrics`);
-    return { name: `control-${index + 1}`, program: 'control', env: controlEnvironment(berth, index + 1), healthPort };
+    const env = controlEnvironment(berth, index + 1);
+    return { name: `control-${index + 1}`, program: 'control', env, healthPort, ...versioned };
   });
   const singles = [
     { name: 'api', env: apiEnvironment(berth) },

@@ -55,22 +55,48 @@ interface Health {
   readonly parts: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }
 
-/** The API's own view of what it rests on: database, Temporal, and the current version of the workflow code. */
-async function parts(state: StateDir): Promise<Finding> {
-  const live = liveRunStatus(state);
-  const api = live?.urls['api'];
-  if (api === undefined) return ok('Berth does not run');
+/** Asks the API with the first admin's key; throws when it does not answer. */
+async function askApi(state: StateDir, api: string, path: string): Promise<unknown> {
   const key = readFileSync(join(state.secretsDir, 'admin-api-key'), 'utf8').trim();
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${api}${path}`, { headers, signal: AbortSignal.timeout(5_000) });
+  if (!response.ok) throw new Error(`the API answers ${response.status} to ${path}`);
+  return response.json();
+}
+
+interface Health {
+  readonly parts: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
+}
+
+/** The API's own view of what it rests on. */
+async function parts(state: StateDir): Promise<Finding> {
+  const api = liveRunStatus(state)?.urls['api'];
+  if (api === undefined) return ok('Berth does not run');
   try {
-    const headers = { authorization: `Bearer ${key}` };
-    const response = await fetch(`${api}/v1/health`, { headers, signal: AbortSignal.timeout(5_000) });
-    if (!response.ok) return fail(`the API answers ${response.status}`, `look into ${state.logsDir}/api.log`);
-    const sick = ((await response.json()) as Health).parts.filter((part) => !part.ok);
+    const sick = ((await askApi(state, api, '/v1/health')) as Health).parts.filter((part) => !part.ok);
     if (sick.length === 0) return ok('all parts of the API are reachable');
     return fail(sick.map(({ name, detail }) => `${name}: ${detail}`).join('; '), `look into ${state.logsDir}`);
-  } catch {
-    return fail(`the API does not answer at ${api}`, `look into ${state.logsDir}/api.log`);
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error), `look into ${state.logsDir}/api.log`);
   }
+}
+
+interface Nodes {
+  readonly items: readonly { readonly name: string; readonly state: string }[];
+}
+
+/** An agent that runs and is refused looks healthy from outside; what counts is that the ledger calls it READY. */
+async function nodes(state: StateDir): Promise<Finding> {
+  const api = liveRunStatus(state)?.urls['api'];
+  if (api === undefined) return ok('Berth does not run');
+  const { items } = (await askApi(state, api, '/v1/nodes')) as Nodes;
+  const away = items.filter((node) => node.state === 'REGISTERED' || node.state === 'LOST');
+  if (items.length === 0) return warn('there is no node: nothing can run', `look into ${state.logsDir}/node.log`);
+  if (away.length === 0) return ok(items.map(({ name, state: now }) => `${name} ${now}`).join(', '));
+  return fail(
+    away.map(({ name, state: now }) => `${name} is ${now}`).join(', '),
+    `look into ${state.logsDir}/node.log`,
+  );
 }
 
 /** What must hold of this state directory and of what runs on it. */
@@ -80,4 +106,5 @@ export const installationChecks = (state: StateDir): readonly Check[] => [
   { name: 'ports', look: () => ports(state) },
   { name: 'processes', look: () => processes(state) },
   { name: 'api parts', look: () => parts(state) },
+  { name: 'nodes', look: () => nodes(state) },
 ];

@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensurePrivateFile, type StateDir } from '../../platform/state-dir.js';
+import { newApiKey, newNodeToken } from '../../platform/tokens.js';
 
 /** Where each secret lies; nothing but the two values is ever read into the supervisor. */
 export interface Secrets {
@@ -12,8 +13,6 @@ export interface Secrets {
   readonly nodeToken: string;
   readonly postgresPassword: string;
 }
-
-const random = (prefix: string) => `${prefix}${randomBytes(32).toString('base64url')}`;
 
 /** RFC 7638: a key id that anyone derives again from the key. */
 function thumbprint({ crv, kty, x, y }: JsonWebKey): string {
@@ -40,13 +39,13 @@ export function ensureSecrets(state: StateDir): Secrets {
   ensured('sealing-key', () => `${randomBytes(32).toString('base64')}\n`);
   ensured('signing-key.json', newSigningKey);
   ensured('verify-keys.json', () => publicKeys(file('signing-key.json')));
-  ensured('admin-api-key', () => `${random('berth_')}\n`);
+  ensured('admin-api-key', () => `${newApiKey().secret}\n`);
   return {
     sealingKeyFile: file('sealing-key'),
     signingKeyFile: file('signing-key.json'),
     verifyKeyFile: file('verify-keys.json'),
     bootstrapKeyFile: file('admin-api-key'),
-    nodeToken: ensured('node-token', () => `${random('berth_node_')}\n`),
-    postgresPassword: ensured('postgres-password', () => `${random('')}\n`),
+    nodeToken: ensured('node-token', () => `${newNodeToken().secret}\n`),
+    postgresPassword: ensured('postgres-password', () => `${randomBytes(32).toString('base64url')}\n`),
   };
 }

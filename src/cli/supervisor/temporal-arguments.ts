@@ -6,6 +6,8 @@ export interface TemporalServerOptions {
   readonly databaseFile?: string;
   readonly metricsPort?: number;
   readonly searchAttributes?: Readonly<Record<string, string>>;
+  /** More `key=value` for the server, beside those that make it fast. */
+  readonly dynamicConfig?: readonly string[];
 }
 
 /**
@@ -27,7 +29,7 @@ export function temporalArguments(options: TemporalServerOptions): string[] {
     ...(options.uiPort === undefined ? ['--headless'] : ['--ui-port', String(options.uiPort)]),
     ...(options.metricsPort === undefined ? [] : ['--metrics-port', String(options.metricsPort)]),
     ...(file === undefined ? [] : ['--db-filename', file, ...repeated('--sqlite-pragma', FILE_PRAGMAS)]),
-    ...repeated('--dynamic-config-value', FAST_ON_ONE_MACHINE),
+    ...repeated('--dynamic-config-value', [...FAST_ON_ONE_MACHINE, ...(options.dynamicConfig ?? [])]),
     ...repeated('--search-attribute', attributes),
     ...['--log-level', 'warn'],
   ];
