@@ -1,5 +1,4 @@
-import type { LogLevel, LogMetadata, Logger as TemporalLogger } from '@temporalio/worker';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { createNodeActivities } from '../activities/node/kernels.js';
 import { type Agent, createAgent } from '../src/agent/agent.js';
 import { createInstantContainers } from '../src/agent/instant-containers.js';
@@ -15,6 +14,7 @@ import { type NodeConfig, parseNodeConfig } from '../src/platform/config.js';
 import { createLogger, type Logger } from '../src/platform/log.js';
 import { createRegistry, startMetricsServer } from '../src/platform/metrics.js';
 import { onEnd } from '../src/platform/process-end.js';
+import { installTemporalRuntime } from './temporal-runtime.js';
 
 /** The node agent: registers, reconciles, then works on `node/<name>`. It goes on whatever is away, and ends only when told. */
 const AGENT_VERSION = '0.1.0';
@@ -43,7 +43,7 @@ finished.catch((error: unknown) => {
 
 async function main(): Promise<void> {
   const freeLock = takeLock(config.nodeName, config.dockerHost ?? 'default');
-  installRuntime(config, log);
+  installTemporalRuntime(log, config.temporalMetricsPort);
   const registry = createRegistry('node');
   if (config.metricsPort !== undefined) await startMetricsServer(registry, config.metricsPort);
   const agent = await createAgent(agentSettings(config), {
@@ -52,14 +52,15 @@ async function main(): Promise<void> {
     registry,
     log,
   });
-  const loops = agent.run(ending.signal);
+  const loopsEnd = new AbortController(); // after the worker: a removal under way still waits for an acknowledgement
+  const loops = agent.run(loopsEnd.signal);
   try {
     await agent.prepare(ending.signal);
     while (!ending.signal.aborted) await workUntilCut(agent);
   } catch (error) {
     if (!ending.signal.aborted) throw error;
   } finally {
-    ending.abort();
+    loopsEnd.abort();
     await loops;
     await agent.close();
     freeLock();
@@ -76,7 +77,7 @@ async function workUntilCut(agent: Agent): Promise<void> {
       namespace: config.temporalNamespace,
       taskQueue: nodeQueue(config.nodeName),
       identity: `node/${config.nodeName}@${process.pid}`,
-      activities: createNodeActivities(agent),
+      activities: createNodeActivities({ ...agent, ending: ending.signal }),
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
       maxConcurrentActivityTaskExecutions: ACTIVITIES_MAX,
       // A cancellation comes with a heartbeat's answer: a stopped start must not wait for a throttled one.
@@ -120,28 +121,4 @@ function runtime(log: Logger): Containers {
 /** Declared devices stand for a machine without GPUs: they are never mixed with real ones. */
 function deviceProvider({ simulatedGpus }: NodeConfig): DeviceProvider {
   return simulatedGpus.length > 0 ? createSimulatedProvider(simulatedGpus) : createNvidiaProvider();
-}
-
-function installRuntime({ temporalMetricsPort }: NodeConfig, log: Logger): void {
-  const metrics = temporalMetricsPort && { prometheus: { bindAddress: `127.0.0.1:${temporalMetricsPort}` } };
-  Runtime.install({
-    logger: temporalLogger(log),
-    shutdownSignals: [],
-    ...(metrics && { telemetryOptions: { metrics } }),
-  });
-}
-
-const PINO_LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
-
-function temporalLogger(log: Logger): TemporalLogger {
-  const write = (level: LogLevel, message: string, meta: LogMetadata = {}): void =>
-    log[PINO_LEVELS[level]]({ ...meta, from: 'temporal' }, message);
-  return {
-    log: write,
-    trace: (message, meta) => write('TRACE', message, meta),
-    debug: (message, meta) => write('DEBUG', message, meta),
-    info: (message, meta) => write('INFO', message, meta),
-    warn: (message, meta) => write('WARN', message, meta),
-    error: (message, meta) => write('ERROR', message, meta),
-  };
 }

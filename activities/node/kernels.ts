@@ -16,6 +16,8 @@ export interface NodeHands {
   /** Reconciles when nothing was acknowledged since the node fell silent. */
   readonly afterSilence: (signal: AbortSignal) => Promise<void>;
   readonly counts: () => Readonly<Record<string, number>>;
+  /** Aborts when the agent is told to end: its presence ends then, what it does for sessions is given a moment. */
+  readonly ending: AbortSignal;
 }
 
 export function createNodeActivities(hands: NodeHands): NodeActivities {
@@ -28,7 +30,8 @@ export function createNodeActivities(hands: NodeHands): NodeActivities {
           throw asActivityFailure(error);
         }
       }),
-    removeKernels: (order) => withBeat(({ onPhase }) => hands.removeKernels(order, onPhase)),
+    removeKernels: (order) =>
+      withBeat(({ onPhase, cancelled }) => Promise.race([hands.removeKernels(order, onPhase), cancelled])),
     presence: () => presence(hands),
   };
 }

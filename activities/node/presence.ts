@@ -1,34 +1,48 @@
 import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import type { NodeHands } from './kernels.js';
 
-const BEAT_MS = 5_000;
+const BEAT_MS_MAX = 5_000;
+/** Beats within the limit of silence, so that one or two may be lost. */
+const BEATS_A_LIMIT = 4;
 const AGAIN_MS = 5_000;
+
+type PresenceHands = Pick<NodeHands, 'afterSilence' | 'counts' | 'ending'>;
 
 /**
  * The node's beat until it is cancelled; cancelling it stops no container. A new beat means that the node was silent, so
- * it reconciles first of all, in the background: the beat must not wait for the API.
+ * it reconciles first of all, in the background: the beat must not wait for the API. An agent that ends says so at once.
  */
-export async function presence(hands: Pick<NodeHands, 'afterSilence' | 'counts'>): Promise<void> {
+export async function presence(hands: PresenceHands): Promise<void> {
   const context = Context.current();
+  const limitMs = context.info.heartbeatTimeoutMs ?? Number.POSITIVE_INFINITY;
   const beat = (): void => context.heartbeat(hands.counts());
   beat();
-  const timer = setInterval(beat, BEAT_MS);
+  const timer = setInterval(beat, Math.min(BEAT_MS_MAX, limitMs / BEATS_A_LIMIT));
   void reconcileOnce(hands, context);
   try {
-    await context.cancelled;
+    await Promise.race([context.cancelled, agentEnds(hands.ending)]);
   } finally {
     clearInterval(timer);
   }
 }
 
-async function reconcileOnce({ afterSilence }: Pick<NodeHands, 'afterSilence'>, context: Context): Promise<void> {
+function agentEnds(ending: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = (): void => reject(ApplicationFailure.create({ type: 'AgentEnds', message: 'the agent ends' }));
+    ending.addEventListener('abort', end, { once: true });
+    if (ending.aborted) end();
+  });
+}
+
+async function reconcileOnce({ afterSilence, ending }: PresenceHands, context: Context): Promise<void> {
   const signal = context.cancellationSignal;
-  while (!signal.aborted) {
+  while (!signal.aborted && !ending.aborted) {
     try {
       return await afterSilence(signal);
     } catch (error) {
       context.log.warn('the reconciliation after a silence failed', { error: String(error) });
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
     }
   }
 }

@@ -34,7 +34,8 @@ const PORTS_ACKNOWLEDGED_MS_MAX = 10_000;
 /**
  * Starts all kernels of one session on this node, or none. A run that has its container already keeps it, so a second
  * call goes on where the first one died. Throws `StartRefused` or a `ContainerFailure` for what `startFailureOf` can
- * name, `PlacementOver`, and both only after what was created is gone; other failures leave it to the next try.
+ * name, only after what was created is gone; `PlacementOver` and other failures leave that to `removeKernels`, which keeps
+ * logs, and to the next try.
  */
 export async function startKernels(deps: StartDeps, batch: KernelBatch, progress: StartProgress): Promise<void> {
   try {
@@ -42,9 +43,9 @@ export async function startKernels(deps: StartDeps, batch: KernelBatch, progress
     deps.metrics.started.inc(batch.kernels.length);
   } catch (error) {
     const failure = startFailureOf(error);
-    if (progress.signal.aborted || (failure === undefined && !(error instanceof PlacementOver))) throw error;
-    deps.metrics.startFailures.inc({ cause: failure?.cause ?? 'placement-over' });
-    deps.log.warn({ err: error, sessionId: batch.sessionId, cause: failure?.cause }, 'a start failed; it is undone');
+    if (progress.signal.aborted || failure === undefined) throw error;
+    deps.metrics.startFailures.inc({ cause: failure.cause });
+    deps.log.warn({ err: error, sessionId: batch.sessionId, cause: failure.cause }, 'a start failed; it is undone');
     await undo(deps, batch);
     throw error;
   }

@@ -4,22 +4,21 @@ import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { exportJWK, generateKeyPair } from 'jose';
-import { typeid } from 'typeid-js';
 import { createNodeActivities } from '../../../activities/node/kernels.js';
 import type { NodeActivities } from '../../../activities/node/node-activities.js';
 import { type Agent, type AgentSettings, createAgent } from '../../../src/agent/agent.js';
 import { LABEL } from '../../../src/agent/kernel-container.js';
-import type { KernelId, LaunchOrder, SessionId } from '../../../src/contract/index.js';
+import type { LaunchOrder } from '../../../src/contract/index.js';
 import { createSimulatedProvider } from '../../../src/devices/simulated.js';
 import { connectDocker } from '../../../src/docker/connect.js';
 import { type Containers, createContainers } from '../../../src/docker/containers.js';
-import { newSessionId } from '../../../src/platform/ids.js';
 import { createLogger } from '../../../src/platform/log.js';
 import { createRegistry } from '../../../src/platform/metrics.js';
 import { createTokenSigner, type TokenSigner } from '../../../src/platform/tokens.js';
 import { ensureTestDocker, removeContainers, uniqueLabel } from '../../support/docker.js';
 import { freePort } from '../../support/process.js';
 import { type ApiStandIn, startApiStandIn } from './api-stand-in.js';
+import { launchOrder } from './launch-order.js';
 
 /** One node of a test alone: a name that nobody else uses, its API, its folders, and agents started on it. */
 export interface TestNode {
@@ -53,8 +52,8 @@ export interface TestAgent {
   stop(): Promise<void>;
 }
 
-export const newKernelId = (): KernelId => typeid('krn').toString() as KernelId;
-export { newSessionId };
+export { newSessionId } from '../../../src/platform/ids.js';
+export { newKernelId } from './launch-order.js';
 
 export async function startTestNode(): Promise<TestNode> {
   const { busybox } = await ensureTestDocker();
@@ -121,7 +120,7 @@ async function launch(settings: AgentSettings, containers: Containers): Promise<
   const ending = new AbortController();
   const loops = agent.run(ending.signal);
   await agent.prepare(ending.signal);
-  const activities = createNodeActivities(agent);
+  const activities = createNodeActivities({ ...agent, ending: ending.signal });
   const environment = new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') });
   return {
     agent,
@@ -145,35 +144,4 @@ export function startInput(orders: readonly LaunchOrder[]) {
 export function removeInput(orders: readonly LaunchOrder[], graceMs: number) {
   const { sessionId = '', attempt = 1 } = orders[0] ?? {};
   return { sessionId, attempt, kernelIds: orders.map(({ kernelId }) => kernelId), graceMs };
-}
-
-export function launchOrder(image: string, changes: Partial<LaunchOrder> = {}): LaunchOrder {
-  const sessionId: SessionId = changes.sessionId ?? newSessionId();
-  return {
-    sessionId,
-    kernelId: newKernelId(),
-    attempt: 1,
-    epoch: 1,
-    deadline: new Date(Date.now() + 60_000).toISOString(),
-    sessionName: 'test',
-    role: 'main',
-    rank: 0,
-    size: 1,
-    hostname: 'main',
-    image,
-    registryCredentials: null,
-    entrypoint: null,
-    command: ['sh', '-c', 'trap "exit 0" TERM; sleep 600 & wait'],
-    workdir: null,
-    environment: {},
-    cpuMilli: 100,
-    memoryBytes: 64 * 1024 * 1024,
-    devices: [],
-    mounts: [],
-    ports: [],
-    healthCheck: null,
-    gracePeriodSeconds: 1,
-    peers: [],
-    ...changes,
-  };
 }
