@@ -1,0 +1,210 @@
+import type {
+  ApiKey,
+  Domain,
+  Folder,
+  Group,
+  Node,
+  Project,
+  QueueEntry,
+  Quota,
+  Session,
+  SessionEvent,
+  User,
+} from '../contract/index.js';
+import type { FolderEntry } from '../sdk/index.js';
+import { formatAge, formatBytes, formatCpu, formatSlots } from './format-amounts.js';
+import type { Shown } from './output.js';
+import type { Column } from './table.js';
+
+const age = <Item extends { readonly createdAt: string }>(): Column<Item> => ({
+  head: 'AGE',
+  of: ({ createdAt }, now) => formatAge(createdAt, now),
+});
+const byName = { nameOf: (item: { readonly name: string }) => item.name };
+const byNameOnly = { ...byName, idOf: byName.nameOf };
+const byNameAndId = { ...byName, idOf: (item: { readonly id: string }) => item.id };
+
+const nodesOf = ({ kernels }: Session): string =>
+  [...new Set(kernels.flatMap(({ node }) => (node === null ? [] : [node])))].join(',') || '-';
+
+/** What a waiting session waits for, or how an ended one ended. */
+const whyOf = (session: Session): string => session.reason ?? session.cause ?? '';
+
+export const SESSION: Shown<Session> = {
+  ...byNameAndId,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'STATE', of: ({ state }) => state },
+    { head: 'WHY', of: whyOf },
+    { head: 'USER', of: ({ user }) => user },
+    { head: 'PROJECT', of: ({ project }) => project },
+    { head: 'SLOTS', of: ({ slots }) => formatSlots(slots) },
+    { head: 'NODE', of: nodesOf },
+    { head: 'AGE', of: ({ submittedAt }, now) => formatAge(submittedAt, now) },
+    { head: 'IMAGE', of: ({ image }) => image, isWide: true },
+    { head: 'EXIT', of: ({ exitCode }) => (exitCode === null ? '' : String(exitCode)), isWide: true },
+    { head: 'ID', of: ({ id }) => id, isWide: true },
+    { head: 'MESSAGE', of: ({ message }) => message ?? '', isWide: true },
+  ],
+};
+
+export const NODE: Shown<Node> = {
+  ...byNameOnly,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'GROUP', of: ({ group }) => group },
+    { head: 'STATE', of: ({ state }) => state },
+    { head: 'CPU', of: ({ used, capacity }) => `${formatCpu(used.cpuMilli)}/${formatCpu(capacity.cpuMilli)}` },
+    {
+      head: 'MEM',
+      of: ({ used, capacity }) => `${formatBytes(used.memoryBytes)}/${formatBytes(capacity.memoryBytes)}`,
+    },
+    {
+      head: 'GPU',
+      of: ({ devices }) => `${devices.filter(({ heldBy }) => heldBy !== null).length}/${devices.length}`,
+    },
+    {
+      head: 'MODEL',
+      of: ({ devices, simulated }) =>
+        `${[...new Set(devices.map(({ model }) => model))].join(',') || '-'}${simulated ? ' (simulated)' : ''}`,
+    },
+    { head: 'SEEN', of: ({ lastSeenAt }, now) => formatAge(lastSeenAt, now) },
+    { head: 'ARCH', of: ({ architecture }) => architecture, isWide: true },
+    { head: 'ZONE', of: ({ zone }) => zone ?? '-', isWide: true },
+    { head: 'REASON', of: ({ stateReason }) => stateReason ?? '', isWide: true },
+  ],
+};
+
+export const GROUP: Shown<Group> = {
+  ...byNameOnly,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'NODES', of: ({ nodes }) => String(nodes) },
+    { head: 'RUNNING', of: ({ runningSessions }) => String(runningSessions) },
+    { head: 'WAITING', of: ({ pendingSessions }) => String(pendingSessions) },
+    { head: 'PLACEMENT', of: ({ policy }) => policy.placement },
+    { head: 'STATE', of: ({ policy }) => (policy.paused ? 'paused' : 'open') },
+    { head: 'AGE', of: ({ createdAt }, now) => formatAge(createdAt, now) },
+    { head: 'BLOCKED-BY', of: ({ blockedBy }) => blockedBy ?? '-', isWide: true },
+  ],
+};
+
+export const QUEUE_ENTRY: Shown<QueueEntry> = {
+  ...byName,
+  idOf: ({ sessionId }) => sessionId,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'PLACE', of: ({ position }) => String(position) },
+    { head: 'USER', of: ({ user }) => user },
+    { head: 'PROJECT', of: ({ project }) => project },
+    { head: 'PRIORITY', of: ({ priority }) => String(priority) },
+    { head: 'SLOTS', of: ({ slots }) => formatSlots(slots) },
+    { head: 'WAITED', of: ({ submittedAt }, now) => formatAge(submittedAt, now) },
+    { head: 'WHY', of: ({ reason }) => reason },
+    { head: 'ID', of: ({ sessionId }) => sessionId, isWide: true },
+    { head: 'MESSAGE', of: ({ message }) => message, isWide: true },
+  ],
+};
+
+const limit = (held: string, most: string | undefined): string => `${held}/${most ?? '-'}`;
+const optional = (amount: number | undefined, format: (amount: number) => string): string | undefined =>
+  amount === undefined ? undefined : format(amount);
+
+export const QUOTA: Shown<Quota> = {
+  nameOf: ({ scope, name }) => `${scope}/${name}`,
+  idOf: ({ scope, name }) => `${scope}/${name}`,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'SCOPE', of: ({ scope }) => scope },
+    { head: 'GPU', of: ({ held, limits }) => limit(String(held.gpuCount), optional(limits.gpuCount, String)) },
+    { head: 'CPU', of: ({ held, limits }) => limit(formatCpu(held.cpuMilli), optional(limits.cpuMilli, formatCpu)) },
+    {
+      head: 'MEM',
+      of: ({ held, limits }) => limit(formatBytes(held.memoryBytes), optional(limits.memoryBytes, formatBytes)),
+    },
+    { head: 'SESSIONS', of: ({ held, limits }) => limit(String(held.sessions), optional(limits.sessions, String)) },
+    {
+      head: 'WAITING',
+      of: ({ pendingSessions, limits }) => limit(String(pendingSessions), optional(limits.pendingSessions, String)),
+    },
+  ],
+};
+
+export const FOLDER: Shown<Folder> = {
+  ...byNameAndId,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'PROJECT', of: ({ project }) => project },
+    { head: 'OWNER', of: ({ owner }) => owner },
+    { head: 'USAGE', of: ({ usage }) => usage },
+    { head: 'STATE', of: ({ state }) => state },
+    age(),
+    { head: 'VOLUME', of: ({ volume }) => volume, isWide: true },
+    { head: 'ID', of: ({ id }) => id, isWide: true },
+  ],
+};
+
+export const FILE: Shown<FolderEntry> = {
+  nameOf: ({ path }) => path,
+  idOf: ({ path }) => path,
+  columns: [
+    { head: 'NAME', of: ({ path, type }) => (type === 'directory' ? `${path}/` : path) },
+    { head: 'SIZE', of: ({ bytes, type }) => (type === 'directory' ? '-' : formatBytes(bytes)) },
+    { head: 'AGE', of: ({ modifiedAt }, now) => formatAge(modifiedAt, now) },
+  ],
+};
+
+export const KEY: Shown<ApiKey> = {
+  ...byNameAndId,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'USER', of: ({ user }) => user },
+    { head: 'SCOPE', of: ({ scope }) => scope },
+    { head: 'PREFIX', of: ({ prefix }) => prefix },
+    { head: 'STATE', of: ({ revokedAt }) => (revokedAt === null ? 'valid' : 'revoked') },
+    { head: 'USED', of: ({ lastUsedAt }, now) => formatAge(lastUsedAt, now) },
+    age(),
+    { head: 'ID', of: ({ id }) => id, isWide: true },
+  ],
+};
+
+export const USER: Shown<User> = {
+  ...byNameAndId,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'DOMAIN', of: ({ domain }) => domain },
+    { head: 'ROLE', of: ({ role }) => role },
+    { head: 'PROJECTS', of: ({ projects }) => projects.map(({ name }) => name).join(',') || '-' },
+    age(),
+    { head: 'ID', of: ({ id }) => id, isWide: true },
+  ],
+};
+
+export const PROJECT: Shown<Project> = {
+  ...byNameAndId,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'DOMAIN', of: ({ domain }) => domain },
+    age(),
+    { head: 'ID', of: ({ id }) => id, isWide: true },
+  ],
+};
+
+export const DOMAIN: Shown<Domain> = {
+  ...byNameAndId,
+  columns: [{ head: 'NAME', of: ({ name }) => name }, age(), { head: 'ID', of: ({ id }) => id, isWide: true }],
+};
+
+export const EVENT: Shown<SessionEvent> = {
+  nameOf: ({ id }) => id,
+  idOf: ({ id }) => id,
+  columns: [
+    { head: 'TIME', of: ({ at }) => at },
+    { head: 'KIND', of: ({ kind }) => kind },
+    { head: 'FROM', of: ({ from }) => from ?? '' },
+    { head: 'TO', of: ({ to }) => to ?? '' },
+    { head: 'CAUSE', of: ({ cause }) => cause },
+    { head: 'BY', of: ({ actor }) => actor },
+    { head: 'MESSAGE', of: ({ message }) => message },
+  ],
+};

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { action, type CommandContext, interruptSignal } from '../command-context.js';
+import type { DemoOptions } from '../demo/demo-options.js';
+
+interface Flags {
+  readonly record?: string;
+  readonly image: string;
+  readonly group: string;
+}
+type RunDemo = (options: DemoOptions) => Promise<void>;
+
+const DEMOS: readonly (readonly [name: string, summary: string, load: () => Promise<RunDemo>])[] = [
+  [
+    'queue',
+    'experiment 1: who waits for what in a queue, and who follows when',
+    async () => (await import('../demo/demo-queue.js')).demoQueue,
+  ],
+  [
+    'bob',
+    'the walk-through of Bob and Alice: quota, capacity, and a start that fails',
+    async () => (await import('../demo/demo-bob.js')).demoBob,
+  ],
+];
+
+export function registerDemo(program: Command): void {
+  const demo = program
+    .command('demo')
+    .summary('live experiments that check themselves')
+    .description('Live experiments on this Berth; each ends non-zero when anything differs from what it expects.');
+  for (const [name, summary, load] of DEMOS) {
+    demo
+      .command(name)
+      .summary(summary)
+      .description(
+        `${summary[0]?.toUpperCase()}${summary.slice(1)}. Needs an operator's key, and a group where nothing runs.`,
+      )
+      .option('--record <file>', 'write what was seen, as JSON')
+      .option('--image <image>', 'an image with sleep and a shell', 'berth/busybox:test')
+      .option('--group <group>', 'resource group', 'default')
+      .action(action<Flags>(async (context, { options }) => (await load())(await demoOptions(context, options))));
+  }
+}
+
+async function demoOptions(context: CommandContext, { record, image, group }: Flags): Promise<DemoOptions> {
+  return {
+    admin: await context.client(),
+    clientOf: (token) => context.client({ token }),
+    image,
+    group,
+    recordFile: record,
+    say: (text) => context.out.line(text),
+    signal: interruptSignal(),
+  };
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { CliError, ExitWith, usageError } from '../cli-error.js';
+import { action, interruptSignal } from '../command-context.js';
+import { EXIT } from '../exit-codes.js';
+import { passFrame } from '../follow.js';
+import { parseEnvironment } from '../run-options.js';
+
+interface ExecOptions {
+  readonly kernel?: string;
+  readonly workdir?: string;
+  readonly env?: readonly string[];
+}
+
+const collect = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
+
+export function registerExec(program: Command): void {
+  program
+    .command('exec')
+    .summary('run a command in a running session')
+    .description("Runs a command beside the session's own; the exit code is the command's.")
+    .argument('<session>', 'name or id')
+    .argument('[command...]', 'after --: the command and its arguments')
+    .option('--kernel <role>', 'main when omitted; worker1 …')
+    .option('--workdir <path>', 'working directory in the container')
+    .option('-e, --env <name=value>', 'environment', collect)
+    .action(
+      action<ExecOptions>(async ({ client }, { args: [session = '', ...command], options }) => {
+        if (command.length === 0) throw usageError('there is no command', `berth exec ${session} -- ls -l`);
+        const { kernel, workdir, env } = options;
+        const what = {
+          command,
+          environment: parseEnvironment(env ?? [], process.env),
+          ...(kernel === undefined ? {} : { kernel }),
+          ...(workdir === undefined ? {} : { workdir }),
+        };
+        const berth = await client({ isFollowing: true });
+        let exitCode: number | undefined;
+        for await (const frame of berth.sessions.exec(session, what, { signal: interruptSignal() })) {
+          await passFrame(frame);
+          if (frame.kind === 'exit') exitCode = frame.exitCode;
+        }
+        if (exitCode === undefined) throw new CliError('the command broke off without an exit code', EXIT.unreachable);
+        throw new ExitWith(exitCode);
+      }),
+    );
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { parseCount, parseDurationMilliseconds } from '../amounts.js';
+import { ExitWith } from '../cli-error.js';
+import { action, interruptSignal } from '../command-context.js';
+import { passFrame } from '../follow.js';
+import { exitCodeOfSession } from '../session-exit.js';
+
+interface LogsOptions {
+  readonly follow?: boolean;
+  readonly tail?: string;
+  readonly since?: string;
+  readonly kernel?: string;
+  readonly exitStatus?: boolean;
+}
+
+export function registerLogs(program: Command): void {
+  program
+    .command('logs')
+    .summary('output of a session')
+    .description("A kernel's output: its stdout on ours, its stderr on ours.")
+    .argument('<session>', 'name or id')
+    .option('-f, --follow', 'until it ends')
+    .option('--tail <lines>', 'only the last lines')
+    .option('--since <time>', 'only of the last 10m, 2h …')
+    .option('--kernel <role>', 'main when omitted; worker1 …')
+    .option('--exit-status', "wait for its end and exit with the session's code")
+    .action(
+      action<LogsOptions>(async ({ client }, { args: [session = ''], options }) => {
+        const { tail, since, kernel, exitStatus } = options;
+        const signal = interruptSignal();
+        const follow = options.follow === true || exitStatus === true;
+        const berth = await client({ isFollowing: follow });
+        const frames = berth.sessions.logs(session, {
+          follow,
+          tail: tail === undefined ? undefined : parseCount({ name: '--tail', text: tail }),
+          sinceSeconds: since === undefined ? undefined : sinceSeconds(since),
+          kernel,
+          signal,
+        });
+        for await (const frame of frames) await passFrame(frame);
+        if (exitStatus !== true) return;
+        throw new ExitWith(exitCodeOfSession(await berth.sessions.wait(session, { signal })));
+      }),
+    );
+}
+
+/** Whole seconds, upwards: rather a line too many than one too few. */
+const sinceSeconds = (text: string): number => Math.ceil(parseDurationMilliseconds({ name: '--since', text }) / 1000);

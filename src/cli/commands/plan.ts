@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { CliError, usageError } from '../cli-error.js';
+import { action } from '../command-context.js';
+import { EXIT } from '../exit-codes.js';
+
+export function registerPlan(program: Command): void {
+  program
+    .command('plan')
+    .summary('what a pass decides from a snapshot, with reasons; needs no server')
+    .description('Plans a snapshot as the next pass would: who is placed where, who waits for what. Needs no server.')
+    .argument('<file>', 'of berth snapshot; - for stdin')
+    .option('--now <time>', 'the moment it plans for (RFC 3339); the moment of the snapshot when omitted')
+    .action(
+      action<{ readonly now?: string }>(async ({ out }, { args: [file = ''], options: { now } }) => {
+        if (now !== undefined && Number.isNaN(Date.parse(now))) {
+          throw usageError(`--now: "${now}" is not a time: write 2026-11-30T13:20:00Z`);
+        }
+        const { planSnapshot } = await import('../plan-snapshot.js');
+        const { plan, snapshot } = planSnapshot(await readJson(file), now);
+        if (out.isData) return out.data(plan);
+        const { planText } = await import('../plan-text.js');
+        out.line(planText(plan, snapshot));
+      }),
+    );
+}
+
+async function readJson(file: string): Promise<unknown> {
+  let text: string;
+  try {
+    text = file === '-' ? await readAll(process.stdin) : await readFile(file, 'utf8');
+  } catch (error) {
+    throw new CliError(`${file} cannot be read: ${error instanceof Error ? error.message : ''}`, EXIT.notFound);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw usageError(`${file} is not JSON: ${error instanceof Error ? error.message : ''}`, 'berth snapshot -f FILE');
+  }
+}
+
+async function readAll(stream: AsyncIterable<Buffer | string>): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) text += chunk.toString();
+  return text;
+}

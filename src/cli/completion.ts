@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { openContext } from './command-context.js';
+
+/** Time for names from the API: a key press must not hang. */
+const NAMES_MILLISECONDS_MAX = 700;
+
+/** Commands whose first argument names a session, node or folder. */
+const NAMED: Readonly<Record<string, 'session' | 'node' | 'folder'>> = {
+  why: 'session',
+  logs: 'session',
+  stop: 'session',
+  kill: 'session',
+  wait: 'session',
+  exec: 'session',
+  history: 'session',
+  'node get': 'node',
+  'node cordon': 'node',
+  'node uncordon': 'node',
+  'node rm': 'node',
+  'folder files': 'folder',
+};
+
+/**
+ * Adds `completion <shell>` and the hidden command that the shell calls. Called last: it reads the program. Names come
+ * from the API when it answers at once, else none are offered.
+ */
+export async function addCompletion(program: Command, argv: readonly string[]): Promise<void> {
+  const { default: tab } = await import('@bomb.sh/tab/commander');
+  const root = tab(program, { completionCommandName: 'completion' });
+  if (argv[0] !== 'complete') return;
+  const kind = Object.entries(NAMED).find(([path]) => argv.slice(2).join(' ').startsWith(path))?.[1];
+  if (kind === undefined) return;
+  const names = await namesOf(kind);
+  for (const [path, named] of Object.entries(NAMED)) {
+    const argument = named === kind ? [...(root.commands.get(path)?.arguments.values() ?? [])][0] : undefined;
+    if (argument !== undefined) argument.handler = (complete) => names.forEach((name) => complete(name, ''));
+  }
+}
+
+async function namesOf(kind: 'session' | 'node' | 'folder'): Promise<readonly string[]> {
+  try {
+    const client = await openContext({}).client();
+    const signal = AbortSignal.timeout(NAMES_MILLISECONDS_MAX);
+    if (kind === 'session') return await names(client.sessions.list({ open: true }, { signal }));
+    return await names(kind === 'node' ? client.nodes.list({}, { signal }) : client.folders.list({}, { signal }));
+  } catch {
+    return []; // not logged in, or nobody answers: there is nothing to offer
+  }
+}
+
+async function names(list: { toArray: (max: number) => Promise<readonly { name: string }[]> }) {
+  return (await list.toArray(200)).map(({ name }) => name);
+}

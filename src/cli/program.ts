@@ -1,0 +1,62 @@
+import { Command, Option } from 'commander';
+import { registerContext } from './commands/context.js';
+import { registerDemo } from './commands/demo.js';
+import { registerExec } from './commands/exec.js';
+import { registerFolder } from './commands/folder.js';
+import { registerDescribe, registerGet } from './commands/get.js';
+import { registerGroup } from './commands/group.js';
+import { registerKey } from './commands/key.js';
+import { registerLogin } from './commands/login.js';
+import { registerLogs } from './commands/logs.js';
+import { registerNode } from './commands/node.js';
+import { registerPlan } from './commands/plan.js';
+import { registerQueue } from './commands/queue.js';
+import { registerQuota } from './commands/quota.js';
+import { registerRun } from './commands/run.js';
+import { registerHistory, registerPs, registerWhy } from './commands/sessions.js';
+import { registerSnapshot } from './commands/snapshot.js';
+import { registerKill, registerStop } from './commands/stop.js';
+import { registerDomain, registerProject, registerUser } from './commands/tenancy.js';
+import { registerWait } from './commands/wait.js';
+import { FORMATS } from './output.js';
+import { registerLocalCommands } from './supervisor/register-local-commands.js';
+import { VERSION } from './version.js';
+
+const SECTIONS: readonly (readonly [heading: string, register: readonly ((program: Command) => void)[]])[] = [
+  [
+    'Sessions:',
+    [registerRun, registerPs, registerLogs, registerExec, registerWhy, registerWait, registerStop, registerKill],
+  ],
+  ['Queue and quota:', [registerQueue, registerQuota, registerHistory, registerSnapshot, registerPlan]],
+  ['Resources:', [registerGet, registerDescribe, registerNode, registerGroup, registerFolder]],
+  ['People:', [registerLogin, registerContext, registerKey, registerUser, registerProject, registerDomain]],
+  ['This machine:', [registerLocalCommands, registerDemo]],
+];
+
+/** The whole command line but for completion. Nothing heavy is loaded here: a command loads what it needs. */
+export function createProgram(): Command {
+  const program = new Command('berth')
+    .description('Berth shares GPUs between sessions: notebooks, batch jobs, services.')
+    .version(VERSION, '-V, --version')
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .showSuggestionAfterError()
+    .addOption(new Option('-o, --output <format>', 'how to print').choices(FORMATS).env('BERTH_OUTPUT'))
+    .option('--json', 'as -o json')
+    .option('-q, --quiet', 'ids only')
+    .option('--context <name>', 'a Berth you have logged in to')
+    .option('--url <url>', 'of the API (BERTH_URL)')
+    .option('--token <key>', 'API key (BERTH_TOKEN; others on this machine can see an option)')
+    .option('--no-input', 'never ask')
+    .helpCommand(false)
+    .addHelpText('after', '\nExit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 denied, 5 conflict, 6 never fits,');
+  for (const [heading, registers] of SECTIONS) {
+    program.commandsGroup(heading);
+    for (const register of registers) register(program);
+  }
+  program.addHelpText(
+    'after',
+    '7 unreachable, 124 timeout, 125 not started, 130 interrupted; run, wait and exec give the command’s own.',
+  );
+  return program;
+}
