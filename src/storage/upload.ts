@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { invalid, problem } from '../api/problem.js';
 import { moveInto, openDirectory, openRoot } from './directory.js';
 
@@ -37,18 +36,12 @@ async function receive(upload: Upload, partFile: string): Promise<{ bytes: numbe
   let bytes = 0;
   const file = await open(partFile, 'wx', FILE_MODE);
   try {
-    await pipeline(
-      upload.bytes,
-      async function* measure(chunks: AsyncIterable<Buffer>) {
-        for await (const chunk of chunks) {
-          bytes += chunk.length;
-          if (bytes > upload.maxBytes) throw problem('too_large', `the token allows ${upload.maxBytes} bytes`);
-          hash.update(chunk);
-          yield chunk;
-        }
-      },
-      file.createWriteStream({ autoClose: false }),
-    );
+    for await (const chunk of upload.bytes as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > upload.maxBytes) throw problem('too_large', `the token allows ${upload.maxBytes} bytes`);
+      hash.update(chunk);
+      await file.writeFile(chunk);
+    }
     await file.chmod(FILE_MODE);
     await file.sync();
   } finally {
