@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,8 +47,9 @@ export function createLogStore(options: LogStoreOptions): LogStore {
     save: async (run, output) => {
       const file = fileOf(run);
       await mkdir(dir, { recursive: true, mode: 0o700 });
-      await write(`${file}.part`, output, bytesMax);
-      await rename(`${file}.part`, file);
+      const part = `${file}.${randomUUID()}.part`; // two removals of one run may meet here
+      await write(part, output, bytesMax);
+      await rename(part, file);
     },
     read: async (run, { tail, since } = {}) => {
       const file = fileOf(run);

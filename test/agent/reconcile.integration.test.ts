@@ -75,7 +75,7 @@ describe('reconciliation', () => {
     await start([here.order()]);
     let beats = 0;
     environment.on('heartbeat', () => (beats += 1));
-    const presence = environment.run(activities.presence, here.node);
+    const presence = environment.run((node: string) => activities.presence(node), here.node);
     await eventually('it beats and reconciles', () => beats > 0 && here.api.reconciles.length === 2);
     environment.cancel();
     await expect(presence).rejects.toThrow();

@@ -5,7 +5,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { exportJWK, generateKeyPair } from 'jose';
 import { createNodeActivities } from '../../../activities/node/kernels.js';
-import type { NodeActivities } from '../../../activities/node/node-activities.js';
+import type { NodeActivities, RemoveKernels, StartKernels } from '../../../activities/node/node-activities.js';
 import { type Agent, type AgentSettings, createAgent } from '../../../src/agent/agent.js';
 import { LABEL } from '../../../src/agent/kernel-container.js';
 import type { LaunchOrder } from '../../../src/contract/index.js';
@@ -30,10 +30,10 @@ export interface TestNode {
   readonly volumeDir: string;
   readonly signer: TokenSigner;
   /** Starts an agent as a process would; `settings` and `wrap` change what a test is about. */
-  startAgent(options?: AgentOptions): Promise<TestAgent>;
+  readonly startAgent: (options?: AgentOptions) => Promise<TestAgent>;
   /** An order that the API gives out, of a session of one kernel that sleeps. */
-  order(changes?: Partial<LaunchOrder>): LaunchOrder;
-  close(): Promise<void>;
+  readonly order: (changes?: Partial<LaunchOrder>) => LaunchOrder;
+  readonly close: () => Promise<void>;
 }
 
 export interface AgentOptions {
@@ -46,10 +46,10 @@ export interface TestAgent {
   readonly activities: NodeActivities;
   /** Runs an activity as Temporal would. */
   readonly environment: MockActivityEnvironment;
-  start(orders: readonly LaunchOrder[]): Promise<void>;
-  remove(orders: readonly LaunchOrder[], graceMs?: number): Promise<void>;
+  readonly start: (orders: readonly LaunchOrder[]) => Promise<void>;
+  readonly remove: (orders: readonly LaunchOrder[], graceMs?: number) => Promise<void>;
   /** As a process that ends: containers go on. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export { newSessionId } from '../../../src/platform/ids.js';
@@ -126,8 +126,9 @@ async function launch(settings: AgentSettings, containers: Containers): Promise<
     agent,
     activities,
     environment,
-    start: (orders) => environment.run(activities.startKernels, startInput(orders)),
-    remove: (orders, graceMs = 0) => environment.run(activities.removeKernels, removeInput(orders, graceMs)),
+    start: (orders) => environment.run((input: StartKernels) => activities.startKernels(input), startInput(orders)),
+    remove: (orders, graceMs = 0) =>
+      environment.run((input: RemoveKernels) => activities.removeKernels(input), removeInput(orders, graceMs)),
     stop: async () => {
       ending.abort();
       await loops;
