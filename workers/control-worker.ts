@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
+import type { ControlActivities } from '../activities/control/control-activities.js';
 import { createControlActivities } from '../activities/control/create-control-activities.js';
 import type { ControlDependencies } from '../activities/control/dependencies.js';
 import { CONTROL_QUEUE, DEPLOYMENT_NAME } from '../src/lifecycle/names.js';
@@ -13,7 +14,11 @@ export interface ControlWorkerOptions extends TemporalAddress {
   readonly dependencies: ControlDependencies;
   /** 177 KB each; a workflow beyond them is replayed at its next wake, in some 30 ms. */
   readonly maxCachedWorkflows?: number;
+  /** Tests fail a step once, before or after its effect. */
+  readonly wrap?: (activities: ControlActivities) => ControlActivities;
 }
+
+const asTheyAre = (activities: ControlActivities): ControlActivities => activities;
 
 /** The bundle that the build made; from source (tests) it is bundled at the start, which takes two seconds. */
 function workflowSource(): { workflowBundle: { codePath: string } } | { workflowsPath: string } {
@@ -31,7 +36,7 @@ export async function createControlWorker(options: ControlWorkerOptions): Promis
   readonly connection: NativeConnection;
   becomeCurrent(): Promise<void>;
 }> {
-  const { address, namespace, buildId, dependencies, maxCachedWorkflows = 500 } = options;
+  const { address, namespace, buildId, dependencies, maxCachedWorkflows = 500, wrap = asTheyAre } = options;
   const { connection: client } = connectTemporal({ address, namespace });
   await registerSearchAttributes(client, namespace);
   const connection = await NativeConnection.connect({ address });
@@ -40,7 +45,7 @@ export async function createControlWorker(options: ControlWorkerOptions): Promis
     namespace,
     taskQueue: CONTROL_QUEUE,
     ...workflowSource(),
-    activities: createControlActivities(dependencies),
+    activities: { ...wrap(createControlActivities(dependencies)) },
     maxCachedWorkflows,
     stickyQueueScheduleToStartTimeout: '2s',
     shutdownGraceTime: '20s',

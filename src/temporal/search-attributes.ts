@@ -19,9 +19,9 @@ const SETTLE_MS = 100;
  */
 export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<void> {
   for (let tries = 0; tries < SETTLE_TRIES; tries += 1) {
-    const missing = await missingAttributes(connection, namespace);
-    if (missing.length === 0) return;
-    if (tries % 20 === 0) await addAttributes(connection, namespace, missing);
+    const missing = await missingAttributes(connection, namespace).catch(() => null); // a server that just started
+    if (missing?.length === 0) return;
+    if (missing !== null && tries % 20 === 0) await addAttributes(connection, namespace, missing);
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   }
   throw new Error('the search attributes did not become known to Temporal in time');

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { temporal as protos } from '@temporalio/proto';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
+import type { ControlActivities } from '../../activities/control/control-activities.js';
 import type { ControlDependencies } from '../../activities/control/dependencies.js';
 import type { CreateSessionInput, Session, SessionId } from '../../src/contract/index.js';
 import { DEFAULT_DURATIONS, type Durations } from '../../src/lifecycle/durations.js';
@@ -9,7 +10,7 @@ import type { Store } from '../../src/store/store.js';
 import { connectTemporal } from '../../src/temporal/connect.js';
 import { createTemporalDoor } from '../../src/temporal/create-temporal-door.js';
 import type { TemporalDoor } from '../../src/temporal/door.js';
-import { createControlWorker } from '../../workers/control-worker.js';
+import { type ControlWorkerOptions, createControlWorker } from '../../workers/control-worker.js';
 import { type Ledger, openLedger, submit, unsound } from '../store/ledger.js';
 import { eventually } from './process.js';
 import { type SimulatedNode, startSimulatedNode } from './simulated-node.js';
@@ -40,10 +41,16 @@ export interface ControlPlaneOptions {
   /** Wraps the store or the door, to fail a step. */
   readonly bend?: (parts: { store: Store; door: TemporalDoor }) => { store: Store; door: TemporalDoor };
   readonly worker?: boolean;
+  readonly wrap?: (activities: ControlActivities) => ControlActivities;
 }
 
 const { EventType } = protos.api.enums.v1;
-Runtime.install({ logger: new DefaultLogger('WARN', () => undefined), shutdownSignals: [] });
+const quiet = makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' });
+Runtime.install({
+  logger: new DefaultLogger('WARN', () => undefined),
+  telemetryOptions: { logging: { filter: quiet, forward: {} } },
+  shutdownSignals: [],
+});
 
 const SHORT: Durations = { ...DEFAULT_DURATIONS, slowNetMs: 2_000, nodeScheduleToStartMs: 5_000, removeRetryMs: 200 };
 
@@ -55,7 +62,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const door = createTemporalDoor({ ...address, durations: { ...SHORT, ...options.durations } });
   const bent = options.bend?.({ store: ledger.store, door }) ?? { store: ledger.store, door };
   const dependencies = { ...bent, newKernelId, log: { warn: () => undefined }, count: () => undefined };
-  const stopWorker = options.worker === false ? async () => undefined : await runWorker(dependencies, address);
+  const stopWorker =
+    options.worker === false
+      ? async () => undefined
+      : await runWorker({ dependencies, ...address, ...(options.wrap && { wrap: options.wrap }) });
   const node = await startSimulatedNode({ store: ledger.store, door, temporal: address }, 'n1');
   const session = async (id: SessionId) => {
     const found =
@@ -114,15 +124,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   };
 }
 
-export async function runWorker(
-  dependencies: ControlDependencies,
-  address: { readonly address: string; readonly namespace: string },
-): Promise<() => Promise<void>> {
-  const { worker, connection, becomeCurrent } = await createControlWorker({
-    ...address,
-    buildId: 'test',
-    dependencies,
-  });
+export async function runWorker(options: Omit<ControlWorkerOptions, 'buildId'>): Promise<() => Promise<void>> {
+  const { worker, connection, becomeCurrent } = await createControlWorker({ ...options, buildId: 'test' });
   const run = worker.run();
   await becomeCurrent();
   return async () => {

@@ -100,17 +100,19 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
     shutdownGraceTime: '1s',
   });
   const run = worker.run();
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+    await run;
+    await connection.close();
+  };
   return {
     name,
     behaviour,
     running,
     log,
     report,
-    async stop() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await run;
-      await connection.close();
-    },
+    stop: () => (stopping ??= stop()),
   };
 }
 

@@ -12,6 +12,7 @@ export interface TestTemporalOptions {
   readonly searchAttributes?: Readonly<Record<string, string>>;
   /** On a file the state survives `kill()` and `restart()`; in memory it does not. */
   readonly onFile?: boolean;
+  readonly dynamicConfig?: readonly string[];
 }
 
 export interface TestTemporal {
@@ -39,9 +40,9 @@ export async function startTestTemporal(options: TestTemporalOptions = {}): Prom
   const port = await freePort();
   const metricsPort = await freePort();
   const address = `127.0.0.1:${port}`;
-  const { searchAttributes = {}, onFile = false } = options;
+  const { searchAttributes = {}, onFile = false, dynamicConfig = [] } = options;
   const file = onFile ? { databaseFile: join(dir, 'temporal.db') } : {};
-  const args = temporalArguments({ port, metricsPort, searchAttributes, ...file });
+  const args = temporalArguments({ port, metricsPort, searchAttributes, dynamicConfig, ...file });
   const launch = async (): Promise<ChildProcess> => {
     const started = spawnTied(program, args);
     await eventually('Temporal answers', () => {

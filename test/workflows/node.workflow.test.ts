@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
+import { eventually } from '../support/process.js';
+import { type SimulatedNode, startSimulatedNode } from '../support/simulated-node.js';
+import { startTestTemporal, type TestTemporal } from '../support/temporal.js';
+
+const SILENCE_MS = 1_500;
+let temporal: TestTemporal;
+let plane: ControlPlane;
+let marking: NodeJS.Timeout;
+let replacement: SimulatedNode | undefined;
+
+/** As the control worker's beat does it: only while Temporal answers. */
+const mark = () =>
+  plane.door.ping(1_000).then(
+    () => plane.store.control.markUp(),
+    () => undefined,
+  );
+const nodeState = async () => (await plane.store.nodes.get('n1'))?.state;
+
+beforeAll(async () => {
+  temporal = await startTestTemporal({ onFile: true });
+  plane = await startControlPlane({ temporal, durations: { nodeSilenceMs: SILENCE_MS, lostPollMs: 5_000 } });
+  await plane.store.settings.patchGroup('default', { policy: { lostAfterSeconds: 2 }, ifMatch: null });
+  await mark();
+  marking = setInterval(() => void mark(), 300);
+  await plane.door.ensureNode('n1');
+});
+afterAll(async () => {
+  clearInterval(marking);
+  await replacement?.stop();
+  await plane.stop();
+  await temporal.stop();
+});
+
+test('an outage of Temporal loses no node and ends no session', async () => {
+  const id = await plane.submit();
+  await plane.until(id, 'RUNNING');
+  await temporal.kill();
+  await new Promise((resolve) => setTimeout(resolve, SILENCE_MS * 4)); // far over the limit
+  await temporal.start();
+  const after = Date.now() + SILENCE_MS * 4;
+  while (Date.now() < after) {
+    expect(await nodeState()).toBe('READY');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  expect(await plane.session(id)).toMatchObject({ state: 'RUNNING' });
+  expect(plane.node.running.size).toBe(1);
+}, 120_000);
+
+test('a silent node is LOST, and what was placed there ends as the platform’s failure after lostAfter', async () => {
+  const [running] = await plane.store.sessions.list({ limit: 10, open: true }, plane.admin).then(({ items }) => items);
+  await plane.node.stop();
+  await eventually('the node is LOST', async () => (await nodeState()) === 'LOST', 60);
+  const ended = await plane.until(running?.id as never, 'ERROR');
+  expect(ended).toMatchObject({ cause: 'node-lost', result: 'platform-failure' });
+  await plane.settled();
+}, 120_000);
+
+test('a node that comes back and reconciles takes work again', async () => {
+  const address = { address: temporal.address, namespace: temporal.namespace };
+  replacement = await startSimulatedNode({ store: plane.store, door: plane.door, temporal: address }, 'n1');
+  replacement.behaviour.exitAfterMs = 50;
+  await plane.store.nodes.reconcile('n1', { kernels: [], starting: true });
+  expect(await nodeState()).toBe('READY');
+  const id = await plane.submit();
+  expect(await plane.until(id, 'TERMINATED')).toMatchObject({ result: 'success' });
+  await plane.settled();
+}, 120_000);
