@@ -17,7 +17,7 @@ import { createTenancyStore } from './tenancy/tenancy-store.js';
 /** The ledger on Postgres 15 or later. Connections come when they are needed, and come back after Postgres was away. */
 export function createStore(options: DatabaseOptions): Store {
   const db = openDatabase(options);
-  const context: StoreContext = { db, notifier: createNotifier(db) };
+  const context: StoreContext = { db, notifier: createNotifier(db), nodeCache: new Map() };
   return {
     sessions: createSessionStore(context),
     planning: createPlanningStore(context),

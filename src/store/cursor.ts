@@ -10,7 +10,7 @@ export function decodeCursor(cursor: string | undefined, parts: number): readonl
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
     const isKey = Array.isArray(key) && key.length === parts && key.every((part) => typeof part === 'string');
-    return isKey && !Number.isNaN(Date.parse(String(key[0]))) ? (key) : null;
+    return isKey && !Number.isNaN(Date.parse(String(key[0]))) ? key : null;
   } catch {
     return null;
   }

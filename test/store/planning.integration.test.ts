@@ -7,6 +7,7 @@ import {
   emptyPlan,
   exitOf,
   GIB,
+  joinNode,
   type Ledger,
   nodeFacts,
   openLedger,
@@ -295,5 +296,30 @@ describe('pages of the queue', () => {
     expect(page.map((one) => one.id)).toEqual([4, 1, 0, 2, 3].map((index) => ids[index]));
     expect(await pass.nextPage()).toEqual([]);
     await pass.close();
+  });
+});
+
+describe('what passes know of the nodes', () => {
+  test('from the cache is what a full read finds, after each kind of change', async () => {
+    const fresh = async () => {
+      const other = createStore({ connectionString: ledger.url });
+      const snapshot = await other.planning.snapshot('default');
+      await other.close();
+      return snapshot;
+    };
+    const changes: readonly (() => Promise<unknown>)[] = [
+      () => startSession(ledger),
+      () => joinNode(store, 'n2', 2),
+      () => store.nodes.register('n1', nodeFacts(3)),
+      () => store.nodes.setCordon('n2', true, 'by hand'),
+      () => submitAndAdmit(ledger).then(() => placeAll(store)),
+      () => store.nodes.remove('n2'),
+      () => store.nodes.create({ name: 'n3', group: 'default', zone: 'a', tokenHash: Buffer.from('n3') }),
+    ];
+    for (const change of changes) {
+      await change();
+      const [cached, full] = [await store.planning.snapshot('default'), await fresh()];
+      expect({ ...cached, takenAt: '' }).toEqual({ ...full, takenAt: '' });
+    }
   });
 });

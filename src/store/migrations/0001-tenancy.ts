@@ -46,6 +46,7 @@ CREATE TABLE resource_groups (
   name text PRIMARY KEY,
   policy jsonb NOT NULL,
   generation bigint NOT NULL DEFAULT 1,
+  nodes_version bigint NOT NULL DEFAULT 1,
   version int NOT NULL DEFAULT 1,
   blocked_by text,
   blocked_rank int,
@@ -54,6 +55,7 @@ CREATE TABLE resource_groups (
   created_at timestamptz(3) NOT NULL DEFAULT now()
 );
 COMMENT ON COLUMN resource_groups.generation IS 'raised by what can invalidate a plan (capacity, node state, quota, policy, another plan), never by submits, releases or cancels: those would starve every commit';
+COMMENT ON COLUMN resource_groups.nodes_version IS 'raised with the generation when nodes or devices change (not their use): what a pass knows of 8,000 devices it reads once for each value';
 COMMENT ON COLUMN resource_groups.version IS 'the ETag of policy and access';
 COMMENT ON COLUMN resource_groups.blocked_by IS 'whose lack of room stopped the last pass; the reason of everybody behind is derived from it on read instead of written 10,000 times';
 COMMENT ON COLUMN resource_groups.blocked_rank IS 'with blocked_submitted_at: the place of blocked_by in the queue when it was set';

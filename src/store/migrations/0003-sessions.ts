@@ -33,7 +33,7 @@ CREATE TABLE sessions (
   queue_rank int GENERATED ALWAYS AS (-priority) STORED,
   cpu_milli bigint NOT NULL,
   memory_bytes bigint NOT NULL,
-  gpu_count bigint NOT NULL,
+  gpu_count int NOT NULL,
   gpu_memory_bytes bigint NOT NULL,
   reason text,
   reason_class text,

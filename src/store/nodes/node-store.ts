@@ -1,10 +1,10 @@
 import type { NodeReport } from '../../contract/index.js';
 import type { StoreContext } from '../context.js';
 import type { Database, Runner } from '../database.js';
-import { raiseGeneration } from '../settings/held.js';
 import { sql } from '../sql.js';
 import type { NodeStore } from '../store.js';
 import { launchOrder } from './launch-order.js';
+import { raiseGeneration } from './raise-generation.js';
 import { listNodes, readNode } from './read-node.js';
 import { reconcile } from './reconcile.js';
 import { register } from './register.js';
@@ -22,6 +22,7 @@ async function create(tx: Runner, node: Parameters<NodeStore['create']>[0]): Ret
       lost_at = NULL, removed_at = NULL
     WHERE nodes.removed_at IS NOT NULL`);
   if (made === 0) return 'exists';
+  await raiseGeneration(tx, node.group);
   await tx.run(sql`INSERT INTO node_use (node) VALUES (${node.name}) ON CONFLICT DO NOTHING`);
   return 'created';
 }

@@ -1,8 +1,8 @@
 import type { KernelId, NodeState, Reconcile, Reconciled, SessionId } from '../../contract/index.js';
 import type { Runner } from '../database.js';
-import { raiseGeneration } from '../settings/held.js';
 import { json, sql } from '../sql.js';
 import type { DueSignal } from '../store.js';
+import { raiseGeneration } from './raise-generation.js';
 import { recordExit } from './record-exit.js';
 
 interface OpenRow {

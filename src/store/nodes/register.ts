@@ -1,7 +1,7 @@
 import type { RegisterNode } from '../../contract/index.js';
 import type { Runner } from '../database.js';
-import { raiseGeneration } from '../settings/held.js';
 import { json, sql } from '../sql.js';
+import { raiseGeneration } from './raise-generation.js';
 
 /** Upserts what the machine has. Returns whether a device differs from what was known. */
 async function writeDevices(tx: Runner, name: string, facts: RegisterNode): Promise<boolean> {

@@ -1,9 +1,9 @@
 import type { SessionId } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { moveTo, recordStop } from '../sessions/stop.js';
-import { raiseGeneration } from '../settings/held.js';
 import { sql } from '../sql.js';
 import type { DueSignal, NodeStore } from '../store.js';
+import { raiseGeneration } from './raise-generation.js';
 
 type Verdict = Awaited<ReturnType<NodeStore['silent']>>;
 
@@ -64,7 +64,7 @@ export async function silent(tx: Runner, name: string, limitMs: number): Promise
         WHEN n.last_seen_at > now() - ${limitMs}::float8 * interval '1 ms' THEN NULL ELSE coalesce(n.silent_since, now()) END
     FROM resource_groups g WHERE n.name = ${name} AND n.removed_at IS NULL AND g.name = n.group_name
     RETURNING n.group_name, n.state, n.silent_since IS NULL AS alive,
-      coalesce(${ms(sql`now() - n.silent_since`)}, 0) AS silent_for_ms,
+      greatest(0, coalesce(${ms(sql`now() - n.silent_since`)}, 0)) AS silent_for_ms,
       (g.policy->>'lostAfterSeconds')::float8 * 1000 - coalesce(${ms(sql`now() - n.lost_at`)}, 0) AS end_after_ms`);
   if (row === undefined) return { verdict: 'removed', retryAfterMs: 0, endAfterMs: 0, detail: 'the node was removed' };
   const endAfterMs = Math.max(0, Math.ceil(row.end_after_ms));

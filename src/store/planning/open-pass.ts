@@ -26,12 +26,12 @@ async function tryLock(connection: Connection, group: string, waitMs: number): P
 }
 
 /** `dirty` goes off before anything is read: what comes later turns it on again, and is seen by the next pass. */
-async function readUnderLock(connection: Connection, group: string) {
+async function readUnderLock({ nodeCache }: StoreContext, connection: Connection, group: string) {
   await connection.run(
     sql`UPDATE group_dirty SET dirty_at = NULL WHERE group_name = ${group} AND dirty_at IS NOT NULL`,
   );
   await connection.transaction((tx) => foldReleased(tx, group));
-  return connection.transaction((tx) => readBase(tx, group), 'snapshot');
+  return connection.transaction((tx) => readBase(tx, group, nodeCache), 'snapshot');
 }
 
 function passOf({ notifier }: StoreContext, connection: Connection, base: OpenPass['base']): OpenPass {
@@ -71,7 +71,7 @@ export async function openPass(context: StoreContext, group: string, waitMs: num
       connection.release();
       return null;
     }
-    const base = await readUnderLock(connection, group);
+    const base = await readUnderLock(context, connection, group);
     if (base !== null) return passOf(context, connection, base);
     connection.release(true);
     return null;

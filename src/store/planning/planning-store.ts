@@ -13,14 +13,14 @@ import { why } from './why.js';
 const SNAPSHOT_LIMIT = 20_000;
 
 export function createPlanningStore(context: StoreContext): PlanningStore {
-  const { db } = context;
+  const { db, nodeCache } = context;
   return {
     openPass: (group, waitMs) => openPass(context, group, waitMs),
     markDirty: (group, onlyIfWaiting = false) => markDirty(db, group, onlyIfWaiting),
     dueSignals: (query) => dueSignals(db, query),
     snapshot: (group, limit = SNAPSHOT_LIMIT) =>
       db.transaction(async (tx): Promise<Snapshot | null> => {
-        const base = await readBase(tx, group);
+        const base = await readBase(tx, group, nodeCache);
         if (base === null) return null;
         const { page } = await readPending(tx, group, { after: null, limit });
         return { ...base, pending: [...page] };

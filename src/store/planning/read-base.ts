@@ -1,11 +1,11 @@
 import type { GroupPolicy, Snapshot } from '../../contract/index.js';
 import type { Runner } from '../database.js';
-import { readSnapshotNodes } from '../nodes/read-snapshot-nodes.js';
+import { type NodeCache, readSnapshotNodes } from '../nodes/read-snapshot-nodes.js';
 import { readAllQuotas } from '../settings/held.js';
 import { sql } from '../sql.js';
 
 /** All of a snapshot but those who wait. `tx` must be one consistent view. */
-export async function readBase(tx: Runner, group: string): Promise<Omit<Snapshot, 'pending'> | null> {
+export async function readBase(tx: Runner, group: string, cache: NodeCache): Promise<Omit<Snapshot, 'pending'> | null> {
   const row = await tx.first<{ name: string; generation: number; policy: GroupPolicy; taken_at: string }>(
     sql`SELECT name, generation, policy, now() AS taken_at FROM resource_groups WHERE name = ${group}`,
   );
@@ -14,7 +14,7 @@ export async function readBase(tx: Runner, group: string): Promise<Omit<Snapshot
     schema: 'berth.snapshot/1',
     takenAt: row.taken_at,
     group: { name: row.name, generation: row.generation, policy: row.policy },
-    nodes: [...(await readSnapshotNodes(tx, group))],
+    nodes: [...(await readSnapshotNodes(tx, group, cache))],
     quotas: [...(await readAllQuotas(tx))],
   };
 }

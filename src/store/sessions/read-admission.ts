@@ -1,6 +1,6 @@
-import type { CreateSession, FolderId, Principal, Refusal, SessionId, SnapshotNode } from '../../contract/index.js';
+import type { CreateSession, FolderId, Principal, Refusal, SessionId } from '../../contract/index.js';
 import type { Database, Runner } from '../database.js';
-import { readSnapshotNodes } from '../nodes/read-snapshot-nodes.js';
+import { type NodeCache, readNodeFacts } from '../nodes/read-snapshot-nodes.js';
 import type { AdmissionContext, SessionAttributes, Submission } from '../session-store.js';
 import { type QuotaScopeId, readQuotas } from '../settings/held.js';
 import { sql } from '../sql.js';
@@ -54,13 +54,13 @@ async function readProject(tx: Runner, { spec, principal }: Submission): Promise
 }
 
 async function readGroup(tx: Runner, group: string, project: ProjectRow | undefined) {
-  const row = await tx.first<{ name: string; may_use: boolean; generation: number }>(sql`
-    SELECT g.name, g.generation,
+  const row = await tx.first<{ name: string; may_use: boolean }>(sql`
+    SELECT g.name,
       NOT EXISTS (SELECT 1 FROM group_access a WHERE a.group_name = g.name)
       OR EXISTS (SELECT 1 FROM group_access a WHERE a.group_name = g.name
                  AND (a.project_id = ${project?.id ?? null} OR a.domain_id = ${project?.domain_id ?? null})) AS may_use
     FROM resource_groups g WHERE g.name = ${group}`);
-  return row === undefined ? null : { name: row.name, mayUse: row.may_use, generation: row.generation };
+  return row === undefined ? null : { name: row.name, mayUse: row.may_use };
 }
 
 async function readPendingCounts(tx: Runner, scopes: readonly QuotaScopeId[], quotas: AdmissionContext['quotas']) {
@@ -89,21 +89,6 @@ async function readFolders(tx: Runner, submission: Submission, projectId: string
   }));
 }
 
-/** Nodes change only with the generation of their group, as far as "can it ever run" asks: read once for each. */
-export type NodeCache = Map<string, { readonly generation: number; readonly nodes: readonly SnapshotNode[] }>;
-
-async function cachedNodes(
-  tx: Runner,
-  cache: NodeCache,
-  group: { readonly name: string; readonly generation: number },
-) {
-  const known = cache.get(group.name);
-  if (known?.generation === group.generation) return known.nodes;
-  const nodes = await readSnapshotNodes(tx, group.name);
-  cache.set(group.name, { generation: group.generation, nodes });
-  return nodes;
-}
-
 export async function readAdmission(
   db: Database,
   cache: NodeCache,
@@ -130,8 +115,8 @@ export async function readAdmission(
       alreadyAdmitted,
       project: project === undefined ? null : { id: project.id, name: project.name, domain: project.domain },
       isMember: project?.is_member ?? false,
-      group: group === null ? null : { name: group.name, mayUse: group.mayUse },
-      nodes: group === null ? [] : await cachedNodes(tx, cache, group),
+      group,
+      nodes: group === null ? [] : await readNodeFacts(tx, group.name, cache),
       quotas,
       pending: await readPendingCounts(tx, scopes, quotas),
       nameTakenBy: taken?.id ?? null,

@@ -9,11 +9,10 @@ import { insertPending } from './insert-pending.js';
 import { markRunning } from './mark-running.js';
 import { openPlacement } from './placement.js';
 import { createSessionQueries } from './queries.js';
-import { type NodeCache, readAdmission } from './read-admission.js';
+import { readAdmission } from './read-admission.js';
 import { markEnding, requestStop } from './stop.js';
 
-export function createSessionStore({ db, notifier }: StoreContext): SessionStore {
-  const nodes: NodeCache = new Map();
+export function createSessionStore({ db, notifier, nodeCache }: StoreContext): SessionStore {
   /** One transaction; listeners are told after it. */
   const change = async <Result>(sessionId: SessionId, work: (tx: Runner) => Promise<Result>): Promise<Result> => {
     const result = await db.transaction(work);
@@ -22,7 +21,7 @@ export function createSessionStore({ db, notifier }: StoreContext): SessionStore
   };
   return {
     ...createSessionQueries(db),
-    readAdmission: (sessionId) => readAdmission(db, nodes, sessionId),
+    readAdmission: (sessionId) => readAdmission(db, nodeCache, sessionId),
     insertPending: (context, kernels) =>
       change(context.submission.sessionId, (tx) => insertPending(tx, context, kernels)),
     recordRefusal: async (sessionId, refusal) => {

@@ -63,6 +63,3 @@ export async function raiseAllGenerations(tx: Runner): Promise<void> {
     UPDATE resource_groups g SET generation = generation + 1
     FROM (SELECT name FROM resource_groups ORDER BY name FOR NO KEY UPDATE) locked WHERE g.name = locked.name`);
 }
-export async function raiseGeneration(tx: Runner, group: string): Promise<void> {
-  await tx.run(sql`UPDATE resource_groups SET generation = generation + 1 WHERE name = ${group}`);
-}

@@ -1,5 +1,6 @@
 import { groupPolicySchema } from '../../contract/index.js';
 import type { Runner } from '../database.js';
+import { raiseGeneration } from '../nodes/raise-generation.js';
 import { json, sql } from '../sql.js';
 import type { Bootstrap } from '../store.js';
 
@@ -37,9 +38,10 @@ export async function bootstrap(tx: Runner, first: Bootstrap): Promise<void> {
   await tx.run(sql`INSERT INTO group_dirty (group_name) VALUES (${first.group}) ON CONFLICT DO NOTHING`);
   if (first.node !== null) {
     const { name, tokenHash } = first.node;
-    await tx.run(sql`
+    const made = await tx.run(sql`
       INSERT INTO nodes (name, group_name, token_hash) VALUES (${name}, ${first.group}, ${tokenHash})
       ON CONFLICT (name) DO UPDATE SET token_hash = excluded.token_hash WHERE nodes.token_hash <> excluded.token_hash`);
+    if (made === 1) await raiseGeneration(tx, first.group);
     await tx.run(sql`INSERT INTO node_use (node) VALUES (${name}) ON CONFLICT DO NOTHING`);
   }
   await tx.run(sql`INSERT INTO volumes (name) SELECT unnest(${first.volumes}::text[]) ON CONFLICT DO NOTHING`);
