@@ -39,6 +39,7 @@ function requestIdOf(header: string | string[] | undefined): string {
 /** Answers a refusal with its status and headers. 429 and 503 always say when to come back. */
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
   const body = toProblem(refusal, reply.request.id);
+  void reply.header('x-request-id', body.instance); // a URL that does not parse meets no hook
   if (body.retryAfterSeconds !== undefined) void reply.header('retry-after', String(body.retryAfterSeconds));
   return reply.code(body.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(body);
 }
