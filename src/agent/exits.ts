@@ -20,8 +20,11 @@ export interface Exits {
   readonly watch: (signal: AbortSignal) => Promise<void>;
   /** Resolves once the API has acknowledged the exit. A container that never ran has none to tell. */
   readonly ensureReported: (container: ContainerState) => Promise<void>;
-  /** The start of this run failed as a whole: how its containers end says nothing. */
-  readonly ignore: (run: KernelRun) => void;
+  /**
+   * Exits of a run that is being started wait for the start's own outcome. Call what is returned when it is known: an exit
+   * of a start that failed is told to nobody, since the start's failure says more.
+   */
+  readonly hold: (run: KernelRun) => (outcome: 'tell' | 'drop') => void;
   /** The container is gone. */
   readonly forget: (run: KernelRun) => void;
 }
@@ -52,7 +55,8 @@ const ENGINE_DOUBT_MS = 400;
 
 export function createExits(deps: ExitsDeps): Exits {
   const told = new Map<string, Promise<void>>();
-  const ignored = new Set<string>();
+  const dropped = new Set<string>();
+  const held = new Map<string, Promise<unknown>>();
   /** Nobody listened: before the first connection, and while the event stream is cut. */
   let isCut = true;
 
@@ -61,9 +65,12 @@ export function createExits(deps: ExitsDeps): Exits {
     deps.onEnded(ending);
     const known = told.get(key);
     if (known !== undefined) return known;
-    if (ignored.has(key)) return Promise.resolve();
-    deps.metrics.exits.inc({ engine_lost: String(engineLost) });
-    const acknowledged = report(deps, ending, engineLost).then((exited) => deps.outbox.post(exited));
+    const acknowledged = (async () => {
+      await held.get(key);
+      if (dropped.has(key)) return;
+      deps.metrics.exits.inc({ engine_lost: String(engineLost) });
+      await deps.outbox.post(await report(deps, ending, engineLost));
+    })();
     told.set(key, acknowledged);
     return acknowledged;
   };
@@ -89,10 +96,20 @@ export function createExits(deps: ExitsDeps): Exits {
   };
 
   return {
-    ignore: (run) => void ignored.add(runKey(run)),
+    hold: (run) => {
+      const key = runKey(run);
+      let free: () => void = () => undefined;
+      held.set(key, new Promise<void>((resolve) => (free = resolve)));
+      dropped.delete(key);
+      return (outcome) => {
+        if (outcome === 'drop') dropped.add(key);
+        held.delete(key);
+        free();
+      };
+    },
     forget: (run) => {
       told.delete(runKey(run));
-      ignored.delete(runKey(run));
+      dropped.delete(runKey(run));
     },
     ensureReported: async (container) => {
       const ending = endingOf(container);

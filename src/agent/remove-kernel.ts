@@ -57,9 +57,8 @@ async function keepLog({ containers, logs, log }: RemovalDeps, run: KernelRun): 
   }
 }
 
-/** Undoes a start that failed: its containers go at once, and how they end is told to nobody. */
+/** Undoes a start that failed: its container goes at once; the caller holds its exit back. */
 export async function discardKernel(deps: RemovalDeps, run: KernelRun): Promise<void> {
-  deps.exits.ignore(run);
   deps.probes.stop(run);
   await deps.containers.remove(containerName(run));
   deps.ports.release(runKey(run));

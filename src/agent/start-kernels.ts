@@ -30,6 +30,7 @@ export interface StartProgress {
 }
 
 const PORTS_ACKNOWLEDGED_MS_MAX = 10_000;
+const SETTLE_MS = { least: 30, most: 300 } as const;
 
 /**
  * Starts all kernels of one session on this node, or none. A run that has its container already keeps it, so a second
@@ -38,16 +39,21 @@ const PORTS_ACKNOWLEDGED_MS_MAX = 10_000;
  * logs, and to the next try.
  */
 export async function startKernels(deps: StartDeps, batch: KernelBatch, progress: StartProgress): Promise<void> {
+  const holds = batch.kernels.map(({ kernelId }) => deps.exits.hold({ kernelId, attempt: batch.attempt }));
+  let outcome: 'tell' | 'drop' = 'tell';
   try {
     await startAll(deps, batch, progress);
     deps.metrics.started.inc(batch.kernels.length);
   } catch (error) {
     const failure = startFailureOf(error);
     if (progress.signal.aborted || failure === undefined) throw error;
+    outcome = 'drop';
     deps.metrics.startFailures.inc({ cause: failure.cause });
     deps.log.warn({ err: error, sessionId: batch.sessionId, cause: failure.cause }, 'a start failed; it is undone');
     await undo(deps, batch);
     throw error;
+  } finally {
+    for (const free of holds) free(outcome);
   }
 }
 
@@ -63,7 +69,10 @@ async function startAll(deps: StartDeps, batch: KernelBatch, { signal, onPhase }
   for (const order of orders) await ensureContainer(deps, order, signal);
   onPhase('starting');
   const started: ContainerState[] = [];
+  const begun = performance.now();
   for (const order of orders) started.push(await start(deps, order, signal));
+  await pause(settleMs((performance.now() - begun) / orders.length), signal);
+  await refuseBadCommands(deps, started);
   await reportPorts(deps, started, signal);
 }
 
@@ -112,6 +121,21 @@ async function start(deps: StartDeps, order: LaunchOrder, signal: AbortSignal): 
   const kernel = readKernel(state);
   if (kernel !== undefined) deps.probes.watch(kernel);
   return state;
+}
+
+/** A machine that takes long to start a container takes long to find that there is nothing to run in it. */
+const settleMs = (startMs: number): number => Math.min(Math.max(startMs * 0.15, SETTLE_MS.least), SETTLE_MS.most);
+
+/**
+ * The engine's init says only after the start that a command is not there: without a second look about one such start in
+ * eight would pass for a program that ran and ended with 127.
+ */
+async function refuseBadCommands({ containers }: StartDeps, started: readonly ContainerState[]): Promise<void> {
+  const states = await Promise.all(started.map(({ name }) => containers.inspect(name)));
+  for (const state of states) {
+    const failure = state && (await containers.diagnoseExit(state));
+    if (failure !== undefined) throw failure;
+  }
 }
 
 /** Told before the start is done, so that a session that runs has its ports; a slow API holds it up for a moment only. */
