@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { availableParallelism, totalmem } from 'node:os';
 import { type ConfigFile, readConfigFile, writeConfigFile } from '../../platform/config-file.js';
 import type { StateDir } from '../../platform/state-dir.js';
@@ -34,11 +35,18 @@ const DEFAULT_GPU_MEMORY_BYTES = 24 * GIB;
 /** Port names of one control worker, counted from 1. */
 export const controlPortNames = (worker: number) => [`control${worker}Metrics`, `control${worker}TemporalMetrics`];
 
-function firstNode(): ConfigFile['node'] {
+/**
+ * An agent owns the containers that carry its node's name, so two installations that share one engine need two names: the
+ * usual one for the usual state directory, else one that follows from the directory.
+ */
+const nodeNameOf = (state: StateDir, isUsual: boolean): string =>
+  isUsual ? 'local' : `local-${createHash('sha256').update(state.root).digest('hex').slice(0, 6)}`;
+
+function firstNode(name: string): ConfigFile['node'] {
   const hasRealGpus = which('nvidia-smi') !== undefined;
   const count = hasRealGpus ? 0 : 4;
   return {
-    name: 'local',
+    name,
     group: 'default',
     cpus: Math.max(4, availableParallelism()),
     memoryBytes: Math.max(1, Math.floor(totalmem() / GIB)) * GIB,
@@ -88,7 +96,7 @@ export async function settle(state: StateDir, flags: UpFlags, wantsUsualPorts: b
     version: 1,
     ports: await withPorts(kept?.ports ?? {}, names, wantsUsualPorts),
     controlWorkers,
-    node: withFlags(kept?.node ?? firstNode(), flags),
+    node: withFlags(kept?.node ?? firstNode(nodeNameOf(state, wantsUsualPorts)), flags),
   };
   writeConfigFile(state.configFile, config);
   return config;
