@@ -27,6 +27,12 @@ const byNameAndId = { ...byName, idOf: (item: { readonly id: string }) => item.i
 const nodesOf = ({ kernels }: Session): string =>
   [...new Set(kernels.flatMap(({ node }) => (node === null ? [] : [node])))].join(',') || '-';
 
+/** Pretended devices are called so wherever they are shown. */
+function modelsText(devices: Node['devices'], isSimulated: boolean): string {
+  const models = [...new Set(devices.map(({ model }) => model))].join(',') || '-';
+  return isSimulated && models !== 'simulated' ? `${models} (simulated)` : models;
+}
+
 /** What a waiting session waits for, or how an ended one ended. */
 const whyOf = (session: Session): string => session.reason ?? session.cause ?? '';
 
@@ -65,8 +71,7 @@ export const NODE: Shown<Node> = {
     },
     {
       head: 'MODEL',
-      of: ({ devices, simulated }) =>
-        `${[...new Set(devices.map(({ model }) => model))].join(',') || '-'}${simulated ? ' (simulated)' : ''}`,
+      of: ({ devices, simulated }) => modelsText(devices, simulated),
     },
     { head: 'SEEN', of: ({ lastSeenAt }, now) => formatAge(lastSeenAt, now) },
     { head: 'ARCH', of: ({ architecture }) => architecture, isWide: true },

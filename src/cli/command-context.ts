@@ -49,7 +49,7 @@ async function openClient(flags: GlobalFlags, how: ClientUse): Promise<Client> {
 
 /** The built-in fetch gives a body up after 300 s of silence; a log may be silent for days. */
 export async function patientFetch(): Promise<typeof globalThis.fetch> {
-  const { Agent, fetch } = await import('undici');
+  const { Agent, fetch } = (await import('undici')).default; // a CommonJS package has no names in a bundle
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   return ((input: string, init?: object) =>
     fetch(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch;

@@ -50,7 +50,7 @@ export async function* download(
   const response = await transport.send({
     method: 'GET',
     url: transfer.url,
-    headers: authorization(transfer),
+    headers: { ...authorization(transfer), 'x-berth-checksum': 'true' },
     isRepeatable: true,
     signal: options.signal,
   });
@@ -65,11 +65,10 @@ export async function* download(
   }
 }
 
-/** From `Repr-Digest` (RFC 9530), or an ETag that is the checksum. Undefined when the proxy does not say. */
+/** From `Repr-Digest` (RFC 9530), of the whole file. Undefined when the proxy does not say. */
 export function announcedSha256(headers: Headers): string | undefined {
   const digest = /sha-256=:([A-Za-z0-9+/=]+):/.exec(headers.get('repr-digest') ?? '')?.[1];
-  if (digest !== undefined) return Buffer.from(digest, 'base64').toString('hex');
-  return /^"(?:sha256[-:])?([0-9a-f]{64})"$/.exec(headers.get('etag') ?? '')?.[1];
+  return digest === undefined ? undefined : Buffer.from(digest, 'base64').toString('hex');
 }
 
 function bytesOf(source: ByteSource, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {

@@ -99,14 +99,14 @@ export class Transport {
     for (let attempt = 1; ; attempt += 1) {
       request.signal?.throwIfAborted();
       const outcome = await this.#try(request);
-      if (outcome instanceof Response && outcome.ok) return outcome;
-      const response = outcome instanceof Response ? outcome : undefined;
+      const response = outcome instanceof ConnectionError ? undefined : outcome;
+      if (response?.ok === true) return response;
       const failed = {
         attempt,
         status: response?.status,
         headers: response?.headers,
         isRepeatable: request.isRepeatable,
-        wasNeverSent: !(outcome instanceof Response) && wasRefused(outcome),
+        wasNeverSent: response === undefined && wasRefused(outcome),
         wasLostBefore,
       };
       if (attempt >= this.#retries.triesMax || !shouldRetry(failed)) throw await failure(outcome);
@@ -162,7 +162,7 @@ export class Transport {
 }
 
 async function failure(outcome: Response | ConnectionError): Promise<ConnectionError | ProblemError> {
-  return outcome instanceof Response ? errorOf(outcome) : outcome;
+  return outcome instanceof ConnectionError ? outcome : errorOf(outcome);
 }
 
 function wasRefused(error: unknown): boolean {

@@ -23,7 +23,10 @@ async function ensure(make: Promise<unknown>): Promise<void> {
 }
 
 /** Makes projects, users, memberships and a key each, good for a day. */
-export async function bringPeople(options: DemoOptions, persons: readonly Person[]): Promise<People> {
+export async function bringPeople(
+  options: Pick<DemoOptions, 'admin' | 'clientOf'>,
+  persons: readonly Person[],
+): Promise<People> {
   const { admin } = options;
   const { domain } = await admin.me();
   for (const name of new Set(persons.flatMap(({ projects }) => projects))) {

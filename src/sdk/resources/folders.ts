@@ -58,7 +58,7 @@ export const foldersOf = (transport: Transport) => ({
     const transfer = await transferOf(transport, { folder, path }, { operation: 'list', signal: options.signal });
     const response = await transport.send({
       method: 'GET',
-      url: transfer.url,
+      url: `${transfer.url}?list=true`,
       headers: { authorization: `Bearer ${transfer.token}`, accept: 'application/json' },
       isRepeatable: true,
       signal: options.signal,

@@ -1,0 +1,3 @@
+import { runQuickstart } from './run-quickstart.js';
+
+process.exit(await runQuickstart());
