@@ -18,6 +18,10 @@ interface EndRow {
   readonly main_exit_code: number | null;
 }
 
+interface NodeRelease {
+  readonly nodeReleased: boolean;
+}
+
 const readEnd = (tx: Runner, sessionId: SessionId): Promise<EndRow | undefined> =>
   tx.first<EndRow>(sql`
     SELECT s.state, s.attempt, s.result, s.cause, s.exit_code, s.group_name, s.started_at, s.ended_at, s.message,
@@ -44,7 +48,8 @@ const finishedOf = (row: EndRow): Finished => ({
   group: row.group_name,
 });
 
-async function end(tx: Runner, sessionId: SessionId, row: EndRow): Promise<Finished> {
+/** Written in the transaction that releases the ledger: `nodeReleased` says that the node had let go before. */
+async function end(tx: Runner, sessionId: SessionId, row: EndRow & NodeRelease): Promise<Finished> {
   const cause = row.cause ?? 'engine-failed';
   const ran = row.started_at !== null;
   const outcome = outcomeOf(cause, ran);
@@ -62,7 +67,7 @@ async function end(tx: Runner, sessionId: SessionId, row: EndRow): Promise<Finis
     actor: 'session',
     attempt: row.attempt,
     message: row.message ?? '',
-    data: { result: outcome.result, exitCode },
+    data: { result: outcome.result, exitCode, nodeReleased: row.nodeReleased },
   });
   return { ...outcome, cause, exitCode, group: row.group_name };
 }
@@ -82,7 +87,7 @@ export async function finish(
       sql`UPDATE reservations SET node_released = true WHERE session_id = ${sessionId} AND NOT node_released`,
     );
   }
-  if (row.ended_at === null) return end(tx, sessionId, row);
+  if (row.ended_at === null) return end(tx, sessionId, { ...row, nodeReleased });
   await tx.run(sql`UPDATE sessions SET settled_at = now() WHERE id = ${sessionId} AND settled_at IS NULL`);
   return finishedOf(row);
 }
@@ -92,6 +97,6 @@ export async function endOrphan(tx: Runner, sessionId: SessionId, cause: EndCaus
   const row = await readEnd(tx, sessionId);
   if (row === undefined) return;
   await release(tx, sessionId, false);
-  if (row.ended_at === null) await end(tx, sessionId, { ...row, cause: row.cause ?? cause });
+  if (row.ended_at === null) await end(tx, sessionId, { ...row, cause: row.cause ?? cause, nodeReleased: false });
   else await tx.run(sql`UPDATE sessions SET settled_at = now() WHERE id = ${sessionId} AND settled_at IS NULL`);
 }
