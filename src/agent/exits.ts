@@ -4,6 +4,7 @@ import type { Containers } from '../docker/containers.js';
 import type { ContainerExit } from '../docker/exits.js';
 import type { Logger } from '../platform/log.js';
 import type { AgentMetrics } from './agent-metrics.js';
+import { createExitHolds } from './exit-holds.js';
 import { type KernelRun, LABEL, readKernel, runKey } from './kernel-container.js';
 import { logTail } from './log-tail.js';
 import type { Outbox } from './outbox.js';
@@ -55,8 +56,7 @@ const ENGINE_DOUBT_MS = 400;
 
 export function createExits(deps: ExitsDeps): Exits {
   const told = new Map<string, Promise<void>>();
-  const dropped = new Set<string>();
-  const held = new Map<string, Promise<unknown>>();
+  const holds = createExitHolds();
   /** Nobody listened: before the first connection, and while the event stream is cut. */
   let isCut = true;
 
@@ -66,8 +66,7 @@ export function createExits(deps: ExitsDeps): Exits {
     const known = told.get(key);
     if (known !== undefined) return known;
     const acknowledged = (async () => {
-      await held.get(key);
-      if (dropped.has(key)) return;
+      if ((await holds.outcome(key)) === 'drop') return;
       deps.metrics.exits.inc({ engine_lost: String(engineLost) });
       await deps.outbox.post(await report(deps, ending, engineLost));
     })();
@@ -96,20 +95,10 @@ export function createExits(deps: ExitsDeps): Exits {
   };
 
   return {
-    hold: (run) => {
-      const key = runKey(run);
-      let free: () => void = () => undefined;
-      held.set(key, new Promise<void>((resolve) => (free = resolve)));
-      dropped.delete(key);
-      return (outcome) => {
-        if (outcome === 'drop') dropped.add(key);
-        held.delete(key);
-        free();
-      };
-    },
+    hold: (run) => holds.hold(runKey(run)),
     forget: (run) => {
       told.delete(runKey(run));
-      dropped.delete(runKey(run));
+      holds.forget(runKey(run));
     },
     ensureReported: async (container) => {
       const ending = endingOf(container);

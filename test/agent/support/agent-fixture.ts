@@ -101,11 +101,12 @@ export async function startTestNode(): Promise<TestNode> {
       return agent;
     },
     close: async () => {
-      for (const agent of agents) await agent.stop();
+      const ends = await Promise.allSettled(agents.map((agent) => agent.stop()));
       await removeContainers(`${LABEL.node}=${node}`);
       for (const { name } of await engine.listNetworks({ [LABEL.node]: node })) await engine.removeNetwork(name);
       await api.close();
       for (const dir of [stateDir, volumeDir]) rmSync(dir, { recursive: true, force: true });
+      for (const end of ends) if (end.status === 'rejected') throw end.reason; // only after all is clean
     },
   };
 }
