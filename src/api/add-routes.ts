@@ -16,7 +16,7 @@ const emptyBody = async (request: FastifyRequest): Promise<void> => {
 
 function optionsOf(id: OperationId, route: Route, operation: Operation): RouteShorthandOptions {
   return {
-    schema: schemaOf(id, route) as object,
+    schema: schemaOf(id, route),
     config: { operationId: id },
     onRequest: operation.authenticate,
     ...(route.method === 'GET' ? {} : { preValidation: emptyBody }),

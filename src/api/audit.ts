@@ -2,12 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import type { OperationId, Principal } from '../contract/index.js';
 import type { EventStore } from '../store/store.js';
 
+const firstOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]).slice(0, 1) : []);
+
 /** Never in the audit log: values that may be secrets. Names of variables stay. */
 const HIDDEN: Readonly<Record<string, (value: unknown) => unknown>> = {
   environment: (value) => (typeof value === 'object' && value !== null ? Object.keys(value) : []),
   registryCredentials: () => 'given',
-  command: (value) => (Array.isArray(value) ? [...value.slice(0, 1), ...(value.length > 1 ? ['…'] : [])] : []),
-  entrypoint: (value) => (Array.isArray(value) ? value.slice(0, 1) : []),
+  command: firstOf,
+  entrypoint: firstOf,
 };
 
 const shown = (body: unknown): Record<string, unknown> =>

@@ -40,7 +40,7 @@ function wouldDo(id: OperationId, route: Route, input: AnyInput) {
   const { name } = { ...(input.body as unknown as object), ...(input.params as unknown as object) } as {
     name?: string;
   };
-  const object = name ?? Object.values((input.params ?? {}) as Record<string, string>).join('/');
+  const object = name ?? Object.values(input.params ?? {}).join('/');
   return { dryRun: true, operation: id, object, message: `${route.summary}: allowed; nothing was changed` };
 }
 
@@ -50,7 +50,7 @@ interface Parts {
   readonly checks: Checks;
 }
 
-function runner(parts: Parts, once: Once, id: OperationId, route: Route) {
+function runner(parts: Parts & { readonly once: Once }, id: OperationId, route: Route) {
   const handler = parts.handlers[id] as Handler<OperationId> as AnyHandler;
   const check = parts.checks[id] as AnyHandler | undefined;
   const isChange = route.method !== 'GET' && route.access !== 'node';
@@ -75,7 +75,7 @@ function runner(parts: Parts, once: Once, id: OperationId, route: Route) {
     if (route.idempotent !== true) return carryOut(input, { ...call, resourceId: newResourceId() });
     const attempt = { operation: id, request, reply, status: route.status, newResourceId };
     const how = { sealed: route.secretAnswer === true, joinsRunning: JOINS_RUNNING.has(id) };
-    return once.run({ ...attempt, ...how }, (resourceId) => carryOut(input, { ...call, resourceId }));
+    return parts.once.run({ ...attempt, ...how }, (resourceId) => carryOut(input, { ...call, resourceId }));
   };
 }
 
@@ -85,6 +85,6 @@ export function operations(parts: Parts): (id: OperationId, route: Route) => Ope
   return (id, route) => ({
     id,
     authenticate: authenticator(parts.deps.store, route),
-    run: runner(parts, once, id, route),
+    run: runner({ ...parts, once }, id, route),
   });
 }

@@ -92,5 +92,5 @@ export async function readTokenSigner(file: string): Promise<TokenSigner> {
 /** A file with a JWKS, or with one public JWK. */
 export async function readVerifyKeys(file: string): Promise<JSONWebKeySet> {
   const parsed = JSON.parse(await readFile(file, 'utf8')) as JSONWebKeySet | JWK;
-  return 'keys' in parsed ? (parsed as JSONWebKeySet) : { keys: [parsed as JWK] };
+  return 'keys' in parsed ? parsed : { keys: [parsed] };
 }

@@ -1,11 +1,4 @@
-import {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-  LogController,
-} from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import type { JSONWebKeySet } from 'jose';
 import type { Registry } from 'prom-client';
 import { measureRequests } from '../api/measure-requests.js';
@@ -55,7 +48,7 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
 
 function server(log: Logger): FastifyInstance {
   const app = fastify({
-    loggerInstance: log as FastifyBaseLogger,
+    loggerInstance: log,
     genReqId: newRequestId,
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,

@@ -88,7 +88,7 @@ function objects(schema: JsonSchema, resolve: Resolve, depth: number): fc.Arbitr
   }
   const shape = Object.fromEntries(fields.map(([name, field]) => [name, arbitraryOf(field, resolve, depth + 1)]));
   const required = (schema.required ?? []).filter((name) => name in shape);
-  return fc.record(shape, { requiredKeys: required as never });
+  return fc.record(shape, { requiredKeys: required });
 }
 
 type Resolve = (ref: string) => JsonSchema;

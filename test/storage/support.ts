@@ -73,7 +73,7 @@ export async function startTestStorage(): Promise<TestStorage> {
         method,
         headers: { authorization: `Bearer ${bearer}`, ...headers },
         ...(body === undefined ? {} : { body, duplex: 'half' }),
-      } as RequestInit);
+      });
     },
     names: (directory = volumeDir) =>
       readdirSync(directory, { recursive: true, withFileTypes: true })

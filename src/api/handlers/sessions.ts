@@ -56,7 +56,7 @@ export function sessionHandlers(deps: ApiDeps): Handlers<Ids> {
     },
     async whySession({ params }, { principal }) {
       const session = await see(params.session, principal);
-      return found(await planning.why(session.id), `reason for ${session.name} yet`) as never;
+      return found(await planning.why(session.id), `reason for ${session.name} yet`);
     },
     async stopSession({ params, body }, { principal }) {
       const session = await see(params.session, principal);
