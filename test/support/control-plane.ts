@@ -1,5 +1,5 @@
+import { execFileSync } from 'node:child_process';
 import type { Client } from '@temporalio/client';
-import { temporal as protos } from '@temporalio/proto';
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { ControlActivities } from '../../activities/control/control-activities.js';
 import type { ControlDependencies } from '../../activities/control/dependencies.js';
@@ -44,7 +44,6 @@ export interface ControlPlaneOptions {
   readonly wrap?: (activities: ControlActivities) => ControlActivities;
 }
 
-const { EventType } = protos.api.enums.v1;
 const quiet = makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' });
 Runtime.install({
   logger: new DefaultLogger('WARN', () => undefined),
@@ -84,10 +83,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     client,
     async historyCounts(id) {
       await eventually('its workflow ends', async () => (await door.sessionWorkflowState(id)) === 'closed');
-      const { events } = await client.workflow.getHandle(`session/${id}`).fetchHistory();
+      const { events } = JSON.parse(historyOf(temporal, `session/${id}`)) as { events: { eventType: string }[] };
       const counts: Record<string, number> = {};
-      for (const { eventType } of events ?? []) {
-        const name = EventType[Number(eventType)]?.replace('EVENT_TYPE_', '') ?? 'unknown';
+      for (const { eventType } of events) {
+        const name = eventType.replace('EVENT_TYPE_', '');
         counts[name] = (counts[name] ?? 0) + 1;
       }
       return counts;
@@ -122,6 +121,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       if (options.temporal === undefined) await temporal.stop();
     },
   };
+}
+
+/** The history as JSON by Temporal's own program: what `Worker.runReplayHistory` reads. */
+export function historyOf({ program, address }: TestTemporal, workflowId: string): string {
+  const args = ['workflow', 'show', '--workflow-id', workflowId, '--output', 'json', '--address', address];
+  return execFileSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
 }
 
 export async function runWorker(options: Omit<ControlWorkerOptions, 'buildId'>): Promise<() => Promise<void>> {

@@ -1,0 +1,102 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SessionId } from '../../src/contract/index.js';
+import { sessionWorkflowId } from '../../src/lifecycle/names.js';
+import { type ControlPlane, historyOf, startControlPlane } from '../support/control-plane.js';
+import { eventually } from '../support/process.js';
+
+/**
+ * Records one history of each course that a workflow takes, for the replay test. Run it (`npx tsx
+ * test/workflows/record-histories.ts NAME`) when a workflow learns a new course; an old history is never recorded again,
+ * since it stands for the sessions that began under the old code.
+ */
+const FOLDER = join(import.meta.dirname, 'histories');
+
+const closed = (plane: ControlPlane, id: SessionId) =>
+  eventually('its workflow ends', async () => (await plane.door.sessionWorkflowState(id)) === 'closed');
+
+async function stop(plane: ControlPlane, sessionId: SessionId): Promise<void> {
+  const request = {
+    sessionId,
+    cause: 'user-stop',
+    actor: 'admin',
+    message: 'enough',
+    graceMs: null,
+    force: false,
+  } as const;
+  const stopped = await plane.store.sessions.requestStop(request);
+  await plane.door.signalSession({ sessionId, kind: 'stop', attempt: stopped?.attempt ?? 0 });
+}
+
+const COURSES: Record<string, (plane: ControlPlane) => Promise<SessionId | string>> = {
+  async 'session-succeeds'(plane) {
+    plane.node.behaviour.exitAfterMs = 300;
+    const id = await plane.submit();
+    await closed(plane, id);
+    return id;
+  },
+  async 'session-start-fails'(plane) {
+    plane.node.behaviour.failStart = { cause: 'bad-command', whose: 'user', message: 'no such program' };
+    const id = await plane.submit();
+    await closed(plane, id);
+    return id;
+  },
+  async 'session-start-deadline'(plane) {
+    plane.node.behaviour.hangStart = true;
+    const id = await plane.submit({ startDeadlineSeconds: 0.5 });
+    await closed(plane, id);
+    return id;
+  },
+  async 'session-stopped-running'(plane) {
+    const id = await plane.submit();
+    await plane.until(id, 'RUNNING');
+    await stop(plane, id);
+    await closed(plane, id);
+    return id;
+  },
+  async 'session-cancelled-waiting'(plane) {
+    await plane.store.settings.patchGroup('default', { policy: { paused: true }, ifMatch: null });
+    const id = await plane.submit();
+    await stop(plane, id);
+    await closed(plane, id);
+    await plane.store.settings.patchGroup('default', { policy: { paused: false }, ifMatch: null });
+    return id;
+  },
+  async 'session-health-deadline'(plane) {
+    const id = await plane.submit({ healthCheck: { port: 80, initialDelaySeconds: 0.3 }, maxRuntimeSeconds: 60 });
+    await closed(plane, id);
+    return id;
+  },
+  async 'session-max-runtime'(plane) {
+    const id = await plane.submit({ maxRuntimeSeconds: 0.3 });
+    await closed(plane, id);
+    return id;
+  },
+  'group-plans': async () => 'group/default',
+  async 'node-watched'(plane) {
+    await plane.door.ensureNode('n1');
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    return 'node/n1';
+  },
+};
+
+async function record(names: readonly string[]): Promise<void> {
+  mkdirSync(FOLDER, { recursive: true });
+  const plane = await startControlPlane();
+  try {
+    for (const name of names) {
+      for (const key of Object.keys(plane.node.behaviour))
+        delete plane.node.behaviour[key as keyof typeof plane.node.behaviour];
+      const id = (await COURSES[name]?.(plane)) ?? '';
+      const workflowId = id.includes('/') ? id : sessionWorkflowId(id);
+      writeFileSync(join(FOLDER, `${name}.json`), historyOf(plane.temporal, workflowId));
+      process.stdout.write(`${name}\n`);
+    }
+  } finally {
+    await plane.stop();
+  }
+}
+
+const asked = process.argv.slice(2);
+await record(asked.length === 0 ? Object.keys(COURSES) : asked);
+process.exit(0);
