@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   const door = createTemporalDoor({ address: config.temporalAddress, namespace: config.temporalNamespace });
   open.push(() => door.close());
   const app = await createApp(store, door);
-  await app.listen({ host: '0.0.0.0', port: config.apiPort });
+  await app.listen({ host: config.listenHost, port: config.apiPort });
   open.push(() => app.close());
   log.info({ port: config.apiPort }, 'listening');
   await untilDone('start the first workflows', log, async () => {

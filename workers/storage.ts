@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const registry = createRegistry('storage');
   const verifyKeys = await readVerifyKeys(config.verifyKeyFile);
   const app = await createStorageProxy({ volumes: config.volumes, verifyKeys, log, registry });
-  await app.listen({ host: '0.0.0.0', port: config.storagePort });
+  await app.listen({ host: config.listenHost, port: config.storagePort });
   open.push(() => app.close());
   if (config.metricsPort !== undefined) {
     const server = await startMetricsServer(registry, config.metricsPort);

@@ -54,6 +54,8 @@ const VARIABLES = {
   /** Version of the workflow code, for Temporal's worker deployment. */
   BERTH_BUILD_ID: text.default('unversioned'),
 
+  /** Where API and storage proxy listen. They speak plain HTTP: other machines reach them through a proxy with TLS. */
+  BERTH_LISTEN_HOST: text.default('127.0.0.1'),
   BERTH_API_PORT: port,
   /** Where others reach the API, without a trailing slash. */
   BERTH_API_URL: z.url({ protocol: /^https?$/ }),
@@ -168,6 +170,7 @@ const API = [
   ...TEMPORAL,
   ...OBSERVED,
   'DATABASE_URL',
+  'BERTH_LISTEN_HOST',
   'BERTH_API_PORT',
   'BERTH_API_URL',
   'BERTH_STORAGE_URL',
@@ -181,7 +184,13 @@ const API = [
   'BERTH_BOOTSTRAP_KEY_FILE',
 ] as const;
 
-const STORAGE = [...OBSERVED, 'BERTH_STORAGE_PORT', 'BERTH_VOLUMES', 'BERTH_VERIFY_KEY_FILE'] as const;
+const STORAGE = [
+  ...OBSERVED,
+  'BERTH_LISTEN_HOST',
+  'BERTH_STORAGE_PORT',
+  'BERTH_VOLUMES',
+  'BERTH_VERIFY_KEY_FILE',
+] as const;
 
 export type ControlConfig = Config<(typeof CONTROL)[number]>;
 export type NodeConfig = Config<(typeof NODE)[number]>;
