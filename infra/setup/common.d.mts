@@ -22,3 +22,5 @@ export function run(
 export function cacheDir(...parts: string[]): string;
 export function which(name: string, more?: readonly string[]): string | undefined;
 export function withLock<T>(name: string, work: () => Promise<T>, waitSeconds?: number): Promise<T>;
+/** Words before a command that make it run as root; undefined when that cannot be had. */
+export function rootPrefix(): Promise<readonly string[] | undefined>;

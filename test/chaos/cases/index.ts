@@ -1,0 +1,24 @@
+import type { ChaosCase } from '../support/chaos-case.js';
+import { apiAndStorageCases } from './api-and-storage.js';
+import { cancellationCases } from './cancellations.js';
+import { controlWorkerCases } from './control-worker.js';
+import { dockerCases } from './docker.js';
+import { durableTimerCases } from './durable-timers.js';
+import { engineCases } from './engines.js';
+import { failedStartCases } from './failed-starts.js';
+import { nodeAgentCases } from './node-agent.js';
+import { supervisorCases } from './supervisor.js';
+import { workersUnderLoadCases } from './workers-under-load.js';
+
+export const CASES: readonly ChaosCase[] = [
+  ...controlWorkerCases,
+  ...nodeAgentCases,
+  ...engineCases,
+  ...apiAndStorageCases,
+  ...supervisorCases,
+  ...failedStartCases,
+  ...cancellationCases,
+  ...workersUnderLoadCases,
+  ...durableTimerCases,
+  ...dockerCases,
+];

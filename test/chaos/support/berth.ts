@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ChildStatus } from '../../../src/cli/supervisor/child-spec.js';
+import { down } from '../../../src/cli/supervisor/down.js';
+import { databaseUrl, type Installation, urlsOf } from '../../../src/cli/supervisor/installation.js';
+import { packageRoot } from '../../../src/cli/supervisor/programs.js';
+import { readInstallation } from '../../../src/cli/supervisor/read-installation.js';
+import { readRunStatus } from '../../../src/cli/supervisor/run-status.js';
+import { isRunning, type ProcessIdentity, signal, waitForEnd } from '../../../src/platform/process-identity.js';
+import { type StateDir, stateDir } from '../../../src/platform/state-dir.js';
+import { Client } from '../../../src/sdk/index.js';
+import { createStore } from '../../../src/store/create-store.js';
+import type { Store } from '../../../src/store/store.js';
+import { eventually, freePort } from '../../support/process.js';
+import type { PrivateEngine } from './private-engine.js';
+
+export type Part = 'postgres' | 'temporal' | 'api' | 'node' | 'storage' | 'control-1';
+
+/** A `berth up` of the test's own: 4 CPUs, 4 simulated GPUs, one control worker, one host port for sessions. */
+export interface Berth {
+  readonly state: StateDir;
+  readonly node: string;
+  /** The whole BERTH_PORT_RANGE. */
+  readonly hostPort: number;
+  /** Its own; undefined for the machine's. */
+  readonly engine: PrivateEngine | undefined;
+  /** Tries again for a minute: a call of it outlives the kill of any process. */
+  readonly client: Client;
+  readonly apiUrl: string;
+  readonly token: string;
+  readonly databaseUrl: string;
+  /** The ledger, read past the API. */
+  readonly store: Store;
+  readonly env: NodeJS.ProcessEnv;
+  /** Signals the process at once; resolves when it is gone. */
+  kill(part: Part, name?: NodeJS.Signals): Promise<void>;
+  /** The supervisor has started it again, and it serves. */
+  back(part: Part): Promise<void>;
+  /** Nothing that dies is started again until what is returned is called. */
+  freezeSupervisor(): () => void;
+  killSupervisor(): Promise<void>;
+  up(): Promise<void>;
+  /** `keep` leaves the state directory, for the logs. */
+  end(options?: { readonly keep?: boolean }): Promise<void>;
+}
+
+const BERTH = join(packageRoot(), 'dist', 'berth.js');
+const UP = ['--control-workers', '1', '--cpus', '4', '--memory', '8Gi', '--simulated-gpus', '4', '--timeout', '180'];
+
+/** Runs the built program to its end. Throws with what it said when it fails. */
+async function berthCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn(process.execPath, [BERTH, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`berth ${args[0]} ended with ${code}: ${output}`);
+}
+
+function childOf(state: StateDir, part: Part): ChildStatus {
+  const child = readRunStatus(state)?.children.find(({ name }) => name === part);
+  if (child === undefined) throw new Error(`no process ${part} in ${state.root}`);
+  return child;
+}
+
+function identityOf(state: StateDir, part: Part): ProcessIdentity {
+  const { process: identity } = childOf(state, part);
+  if (identity === null) throw new Error(`${part} does not run`);
+  return identity;
+}
+
+const supervisorOf = (state: StateDir): ProcessIdentity => {
+  const status = readRunStatus(state);
+  if (status === undefined) throw new Error(`no supervisor in ${state.root}`);
+  return status.supervisor;
+};
+
+const patientClient = (baseUrl: string, token: string): Client =>
+  new Client({ baseUrl, token, retries: { triesMax: 90, delayMillisecondsMax: 1_000 } });
+
+export async function startBerth(engine?: PrivateEngine): Promise<Berth> {
+  const state = stateDir(mkdtempSync(join(tmpdir(), 'berth-chaos-')));
+  const hostPort = await freePort();
+  const { DATABASE_URL: _database, BERTH_TEMPORAL_ADDRESS: _temporal, ...outer } = process.env;
+  const env = {
+    ...outer,
+    BERTH_PORT_RANGE: `${hostPort}-${hostPort}`,
+    ...(engine !== undefined && { DOCKER_HOST: engine.host }),
+  };
+  const up = () => berthCommand(['up', '--state', state.root, ...UP], env);
+  try {
+    await up();
+    return handleOf({ state, hostPort, engine, env, up });
+  } catch (error) {
+    await down(state);
+    throw error;
+  }
+}
+
+type Started = Pick<Berth, 'state' | 'hostPort' | 'engine' | 'env' | 'up'>;
+
+function handleOf(started: Started): Berth {
+  const { state } = started;
+  const installation: Installation = readInstallation(state, {});
+  const { api: apiUrl } = urlsOf(installation);
+  const token = readFileSync(installation.secrets.bootstrapKeyFile, 'utf8').trim();
+  const url = databaseUrl(installation);
+  const store = createStore({ connectionString: url });
+  return {
+    ...started,
+    node: installation.config.node.name,
+    client: patientClient(apiUrl, token),
+    apiUrl,
+    token,
+    databaseUrl: url,
+    store,
+    async kill(part, name = 'SIGKILL') {
+      const identity = identityOf(state, part);
+      signal(identity, name);
+      if (!(await waitForEnd(identity, 60))) throw new Error(`${part} outlived ${name} by 60 s`);
+    },
+    async back(part) {
+      await eventually(
+        `${part} is back`,
+        () => {
+          const child = childOf(state, part);
+          return child.state === 'ready' && child.process !== null && isRunning(child.process);
+        },
+        90,
+      );
+    },
+    freezeSupervisor() {
+      const supervisor = supervisorOf(state);
+      signal(supervisor, 'SIGSTOP');
+      return () => signal(supervisor, 'SIGCONT');
+    },
+    async killSupervisor() {
+      const supervisor = supervisorOf(state);
+      signal(supervisor, 'SIGKILL');
+      await waitForEnd(supervisor, 30);
+    },
+    async end({ keep = false } = {}) {
+      await store.close();
+      signal(supervisorOf(state), 'SIGCONT');
+      await down(state);
+      if (!keep) rmSync(state.root, { recursive: true, force: true });
+    },
+  };
+}

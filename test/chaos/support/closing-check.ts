@@ -1,0 +1,58 @@
+import pg from 'pg';
+import { expect } from 'vitest';
+import type { Berth } from './berth.js';
+import { containersOf, engineOf } from './engine-of.js';
+
+const SETTLE_SECONDS = 90;
+
+/** Two holds of one device whose times overlap, ever; and releases that a node never confirmed. */
+async function historyOf(databaseUrl: string): Promise<{ overlaps: number; owed: number }> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ overlaps: number; owed: number }>(`
+      SELECT (SELECT count(*) FROM device_holds a JOIN device_holds b
+          ON a.node = b.node AND a.device_id = b.device_id AND a.id < b.id
+          AND a.created_at < coalesce(b.released_at, 'infinity') AND b.created_at < coalesce(a.released_at, 'infinity')
+        )::int AS overlaps,
+        (SELECT count(*) FROM reservations WHERE released_at IS NOT NULL AND NOT node_released)::int AS owed`);
+    return rows[0] ?? { overlaps: -1, owed: -1 };
+  } finally {
+    await client.end();
+  }
+}
+
+/** What is left over now; empty when nothing is. */
+async function leftOf(berth: Berth): Promise<Record<string, unknown>> {
+  const [open, node, audit, containers, networks, past] = await Promise.all([
+    berth.client.sessions.list({ open: true }).toArray(),
+    berth.client.nodes.get(berth.node),
+    berth.store.control.audit(),
+    containersOf(berth),
+    engineOf(berth).listNetworks({ 'berth.node': berth.node }),
+    historyOf(berth.databaseUrl),
+  ]);
+  const left = {
+    openSessions: open.map(({ id, state }) => `${id} ${state}`),
+    nodeState: node.state === 'READY' ? [] : [`${node.state} ${node.stateReason}`],
+    used: Object.entries(node.used).filter(([, amount]) => amount !== 0),
+    devicesHeld: node.devices.filter(({ heldBy }) => heldBy !== null).map(({ id }) => id),
+    brokenInvariants: Object.entries(audit).filter(([, count]) => count !== 0),
+    containers: containers.map(({ name }) => name),
+    networks: networks.map(({ name }) => name),
+    devicesHeldTwiceEver: past.overlaps === 0 ? [] : [past.overlaps],
+    releasesOwedByTheNode: past.owed === 0 ? [] : [past.owed],
+  };
+  return Object.fromEntries(Object.entries(left).filter(([, found]) => found.length > 0));
+}
+
+/** Soon after a case: no open session, nothing reserved, a sound ledger, no container, no device ever held twice. */
+export async function closingCheck(berth: Berth): Promise<void> {
+  const deadline = performance.now() + SETTLE_SECONDS * 1000;
+  let left = await leftOf(berth);
+  while (Object.keys(left).length > 0 && performance.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    left = await leftOf(berth);
+  }
+  expect(left).toEqual({});
+}
