@@ -1,3 +1,4 @@
+import { stringify } from 'yaml';
 import { usageError } from './cli-error.js';
 import { type Column, renderTable } from './table.js';
 
@@ -63,7 +64,6 @@ export class Output {
   /** The object as it came; `-o json` in a stream (`compact`) is one line an object. */
   async data(value: unknown, isCompact = false): Promise<void> {
     if (this.format !== 'yaml') return this.line(JSON.stringify(value, null, isCompact ? undefined : 2));
-    const { stringify } = await import('yaml');
     this.write(isCompact ? `---\n${stringify(value)}` : stringify(value));
   }
 

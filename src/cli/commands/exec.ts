@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { CliError, ExitWith, usageError } from '../cli-error.js';
 import { action, interruptSignal } from '../command-context.js';
 import { EXIT } from '../exit-codes.js';
-import { passFrame } from '../follow.js';
+import { passFrame } from '../pass-output.js';
 import { parseEnvironment } from '../run-options.js';
 
 interface ExecOptions {

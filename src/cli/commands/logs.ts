@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { parseCount, parseDurationMilliseconds } from '../amounts.js';
 import { ExitWith } from '../cli-error.js';
 import { action, interruptSignal } from '../command-context.js';
-import { passFrame } from '../follow.js';
+import { passFrame } from '../pass-output.js';
 import { exitCodeOfSession } from '../session-exit.js';
 
 interface LogsOptions {

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'dist', 'berth.js');
+const GIB = 2 ** 30;
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+export interface LocalBerth {
+  readonly directory: string;
+  /** The command line, against this Berth. */
+  readonly run: (...args: readonly string[]) => Promise<Ran>;
+  readonly remove: () => Promise<void>;
+}
+
+/**
+ * `berth up` in a directory of its own: 4 CPU, 4 simulated GPUs. The node has a name of its own, since two agents of one
+ * name and engine exclude each other.
+ */
+export async function startBerth(name: string): Promise<LocalBerth> {
+  const directory = mkdtempSync(join(tmpdir(), 'berth-e2e-'));
+  chmodSync(directory, 0o755);
+  const node = {
+    name: `${name}-${process.pid}`,
+    group: 'default',
+    cpus: 4,
+    memoryBytes: 4 * GIB,
+    simulatedGpus: [{ model: 'simulated', memoryBytes: 24 * GIB, count: 4 }],
+  };
+  writeFileSync(join(directory, 'config.yaml'), stringify({ version: 1, ports: {}, controlWorkers: 1, node }));
+  const env = { ...process.env, BERTH_STATE: directory, BERTH_URL: '', BERTH_TOKEN: '', HOME: directory };
+  const run = (...args: readonly string[]): Promise<Ran> => runProgram(args, { env, cwd: directory });
+  const remove = async (): Promise<void> => {
+    await run('down');
+    rmSync(directory, { recursive: true, force: true });
+  };
+  const up = await run('up', '--state', directory, '--timeout', '180');
+  if (up.code === 0) return { directory, run, remove };
+  await remove();
+  throw new Error(`berth did not come up: ${up.stderr}`);
+}
+
+function runProgram(
+  args: readonly string[],
+  options: { readonly env: NodeJS.ProcessEnv; readonly cwd: string },
+): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [PROGRAM, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    child.on('error', reject);
+    child.on('exit', (code) => resolve({ code, stdout, stderr }));
+  });
+}
