@@ -76,7 +76,7 @@ export function createInstantContainers(): Containers {
       yield { stream: 'exit', exitCode: 0 };
     },
     stats: async () => undefined,
-    ensureNetwork: async (name, labels) => ({ id: name, name, labels }),
+    ensureNetwork: async (name, { labels }) => ({ id: name, name, labels }),
     removeNetwork: async () => undefined,
     listNetworks: async () => [],
     engineInfo: async () => ENGINE,

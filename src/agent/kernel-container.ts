@@ -34,6 +34,8 @@ export interface KernelRun {
 export const runKey = ({ kernelId, attempt }: KernelRun): string => `${kernelId}-${attempt}`;
 export const containerName = (run: KernelRun): string => `berth-${runKey(run)}`;
 export const networkName = (sessionId: string): string => `berth-${sessionId}`;
+/** Where sessions of one kernel live: they reach the outside, and not one another. One for all, since an engine has few networks. */
+export const SOLO_NETWORK = 'berth-solo';
 
 export interface KernelContainer extends FoundKernel {
   readonly name: string;

@@ -1,7 +1,7 @@
 import type { LaunchOrder } from '../contract/index.js';
 import { toDeviceRequest } from '../devices/to-device-request.js';
 import type { ContainerSpec, MountSpec } from '../docker/container-spec.js';
-import { containerName, kernelLabels, networkName } from './kernel-container.js';
+import { containerName, kernelLabels, networkName, SOLO_NETWORK } from './kernel-container.js';
 import type { AssignedPort } from './ports.js';
 import { StartRefused } from './start-failure.js';
 
@@ -36,7 +36,7 @@ export function launchToContainer(order: LaunchOrder, side: NodeSide): Container
     ports: side.ports.map((port) => ({ ...port, hostAddress: side.publishAddress })),
     hostname: order.hostname,
     ...(devices !== undefined && { devices }),
-    ...(order.size > 1 && { network: networkOf(order) }),
+    network: order.size > 1 ? networkOf(order) : { name: SOLO_NETWORK, aliases: [], extraHosts: {} },
   };
 }
 

@@ -1,4 +1,4 @@
-import { realpath, stat } from 'node:fs/promises';
+import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { LaunchOrder } from '../contract/index.js';
 import type { MountSpec } from '../docker/container-spec.js';
@@ -11,7 +11,8 @@ const FOLDER_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 
 /**
  * The directories behind an order's mounts. Throws `StartRefused` (folder-refused) for a volume that this node does not
- * have, a folder that is not there, and one that a link leads out of its volume.
+ * have and for a folder that a link leads out of its volume. A folder to which nothing was uploaded yet has no directory: it
+ * is made here, writable for whatever user the container runs as; the volume's own directory keeps others out.
  */
 export async function resolveMounts(volumes: Volumes, mounts: LaunchOrder['mounts']): Promise<readonly MountSpec[]> {
   return Promise.all(
@@ -26,12 +27,21 @@ export async function resolveMounts(volumes: Volumes, mounts: LaunchOrder['mount
 
 async function directory(root: string, folderId: string): Promise<string> {
   try {
+    await makeWritable(join(root, folderId));
     const [volume, path] = await Promise.all([realpath(root), realpath(join(root, folderId))]);
     if (path.startsWith(volume + sep) && (await stat(path)).isDirectory()) return path;
   } catch {
     // said below: the path itself stays on this machine
   }
   throw refused(`folder ${folderId} is not on this node`);
+}
+
+async function makeWritable(path: string): Promise<void> {
+  const made = await mkdir(path).then(
+    () => true,
+    () => false,
+  ); // it is there, or the volume is not: said by the caller
+  if (made) await chmod(path, 0o777);
 }
 
 const refused = (message: string): StartRefused =>

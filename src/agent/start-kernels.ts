@@ -1,7 +1,15 @@
 import type { KernelId, LaunchOrder } from '../contract/index.js';
 import type { ContainerState } from '../docker/container-state.js';
 import type { AgentApi } from './api-client.js';
-import { containerName, type KernelRun, LABEL, networkName, readKernel, runKey } from './kernel-container.js';
+import {
+  containerName,
+  type KernelRun,
+  LABEL,
+  networkName,
+  readKernel,
+  runKey,
+  SOLO_NETWORK,
+} from './kernel-container.js';
 import { launchToContainer } from './launch-to-container.js';
 import { resolveMounts, type Volumes } from './mounts.js';
 import type { Outbox } from './outbox.js';
@@ -94,11 +102,10 @@ function refuseLate({ kernelId, attempt, deadline }: LaunchOrder): void {
 
 async function ensureNetworkFor({ containers, node }: StartDeps, orders: readonly LaunchOrder[]): Promise<void> {
   const [first] = orders;
-  if (first === undefined || first.size <= 1) return;
-  await containers.ensureNetwork(networkName(first.sessionId), {
-    [LABEL.node]: node,
-    [LABEL.session]: first.sessionId,
-  });
+  if (first === undefined) return;
+  const labels = { [LABEL.node]: node, [LABEL.session]: first.sessionId };
+  if (first.size > 1) await containers.ensureNetwork(networkName(first.sessionId), { labels });
+  else await containers.ensureNetwork(SOLO_NETWORK, { labels: {}, isolated: true });
 }
 
 /** What a first try created is kept: it has its ports, and what an order says of one attempt never changes. */

@@ -10,7 +10,7 @@ import type { OutputFrame } from './frames.js';
 import { type ImageIdentity, imageDigest } from './images.js';
 import { inspect, type LabelFilter, list } from './inspect.js';
 import { type LogOptions, logs } from './logs.js';
-import { ensureNetwork, listNetworks, type NetworkState, removeNetwork } from './networks.js';
+import { ensureNetwork, listNetworks, type NetworkOptions, type NetworkState, removeNetwork } from './networks.js';
 import { createPull, type Pull } from './pull.js';
 import { diagnoseExit, ensureStarted } from './start.js';
 import { stats, type Usage } from './stats.js';
@@ -35,7 +35,7 @@ export interface Containers {
   readonly logs: (name: string, options?: LogOptions) => AsyncGenerator<OutputFrame, void>;
   readonly exec: (call: ExecCall) => AsyncGenerator<OutputFrame | ExitFrame, void>;
   readonly stats: (name: string) => Promise<Usage | undefined>;
-  readonly ensureNetwork: (name: string, labels: LabelFilter) => Promise<NetworkState>;
+  readonly ensureNetwork: (name: string, options: NetworkOptions) => Promise<NetworkState>;
   readonly removeNetwork: (name: string) => Promise<void>;
   readonly listNetworks: (labels: LabelFilter) => Promise<readonly NetworkState[]>;
   readonly engineInfo: () => Promise<EngineInfo>;
@@ -57,7 +57,7 @@ export function createContainers({ docker }: { readonly docker: Docker }): Conta
     logs: (name, options) => logs(docker, name, options),
     exec: (call) => exec(docker, call),
     stats: (name) => stats(docker, name),
-    ensureNetwork: (name, labels) => ensureNetwork(docker, name, labels),
+    ensureNetwork: (name, options) => ensureNetwork(docker, name, options),
     removeNetwork: (name) => removeNetwork(docker, name),
     listNetworks: (labels) => listNetworks(docker, labels),
     engineInfo: () => engineInfo(docker),

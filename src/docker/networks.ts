@@ -10,13 +10,28 @@ export interface NetworkState {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+export interface NetworkOptions {
+  readonly labels: LabelFilter;
+  /** Its containers reach the outside and the host reaches them, but not one another. */
+  readonly isolated?: boolean;
+}
+
+const ISOLATED = { 'com.docker.network.bridge.enable_icc': 'false' };
+
 /** A bridge network in which containers find each other by alias. A second call finds the first one's network. */
-export async function ensureNetwork(docker: Docker, name: string, labels: LabelFilter): Promise<NetworkState> {
+export async function ensureNetwork(docker: Docker, name: string, options: NetworkOptions): Promise<NetworkState> {
+  const { labels, isolated = false } = options;
   return asFailure(async () => {
     const [found] = await named(docker, name);
     if (found !== undefined) return found;
     try {
-      await docker.createNetwork({ Name: name, CheckDuplicate: true, Driver: 'bridge', Labels: { ...labels } });
+      await docker.createNetwork({
+        Name: name,
+        CheckDuplicate: true,
+        Driver: 'bridge',
+        Labels: { ...labels },
+        ...(isolated && { Options: ISOLATED }),
+      });
     } catch (error) {
       if (!hasStatus(error, 409)) throw error;
     }

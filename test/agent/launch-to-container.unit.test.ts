@@ -55,7 +55,8 @@ const cases: [title: string, changes: Partial<LaunchOrder>, want: Partial<Contai
 describe('launchToContainer', () => {
   for (const [title, changes, want] of cases) test(title, () => expect(specOf(changes)).toMatchObject(want));
 
-  test('needs no network of its own for one kernel', () => expect(specOf({}).network).toBeUndefined());
+  test('keeps a single kernel away from those of other sessions', () =>
+    expect(specOf({}).network?.name).toBe('berth-solo'));
 
   test('refuses real and simulated devices together', () => {
     expect(() => specOf({ devices: [gpu(0, false), gpu(1, true)] })).toThrow('cannot be in one container');

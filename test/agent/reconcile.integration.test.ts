@@ -64,7 +64,9 @@ describe('reconciliation', () => {
 
   test('a network of no session goes, once it was empty twice', async () => {
     const sessionId = newSessionId();
-    await here.engine.ensureNetwork(networkName(sessionId), { 'berth.node': here.node, 'berth.session': sessionId });
+    await here.engine.ensureNetwork(networkName(sessionId), {
+      labels: { 'berth.node': here.node, 'berth.session': sessionId },
+    });
     await here.startAgent({ settings: { reconcileEveryMs: 100 } });
     const networks = () => here.engine.listNetworks({ 'berth.session': sessionId });
     await eventually('it is gone', async () => (await networks()).length === 0);

@@ -86,11 +86,6 @@ describe('startKernels', () => {
     ],
     ['a command that is not there', () => ({ command: ['/no/such'] }), { cause: 'bad-command', whose: 'user' }],
     ['a working directory that is no path', () => ({ workdir: 'x' }), { cause: 'bad-command', whose: 'user' }],
-    [
-      'a folder that is not there',
-      () => ({ mounts: [mount('fld_gone')] }),
-      { cause: 'folder-refused', whose: 'platform' },
-    ],
     ['a folder that leads out', () => ({ mounts: [mount('fld_out')] }), { cause: 'folder-refused' }],
     ['a volume of another node', () => ({ mounts: [{ ...mount('f'), volume: 'no' }] }), { cause: 'folder-refused' }],
   ];

@@ -84,8 +84,8 @@ test('the message of a failed create names no environment value', async () => {
 
 test('two containers of a network find each other by alias, and an extra host is known', async () => {
   const name = unique('net');
-  const network = await containers.ensureNetwork(name, { 'berth-test.owner': name });
-  expect(await containers.ensureNetwork(name, { 'berth-test.owner': name })).toEqual(network);
+  const network = await containers.ensureNetwork(name, { labels: { 'berth-test.owner': name } });
+  expect(await containers.ensureNetwork(name, { labels: { 'berth-test.owner': name } })).toEqual(network);
   expect(await containers.listNetworks({ 'berth-test.owner': name })).toEqual([network]);
   const inside = (alias: string) => ({ network: { name, aliases: [alias], extraHosts: { far: '10.9.8.7' } } });
   const worker = await started(inside('worker1'));
@@ -98,10 +98,21 @@ test('two containers of a network find each other by alias, and an extra host is
   expect(await containers.listNetworks({ 'berth-test.owner': name })).toEqual([]);
 });
 
+test('containers of an isolated network do not reach one another', async () => {
+  const name = unique('net');
+  await containers.ensureNetwork(name, { labels: { 'berth-test.owner': name }, isolated: true });
+  const inside = { network: { name, aliases: [], extraHosts: {} } };
+  const other = await started(inside);
+  const script = `ping -c 1 -W 1 ${other.addresses[name]} >/dev/null 2>&1 && echo reached || echo alone`;
+  const main = await ended({ ...inside, command: ['sh', '-c', script] });
+  expect(await textOf(containers.logs(main.name))).toContain('alone');
+  await containers.removeNetwork(name);
+});
+
 test('two callers at once make one network', async () => {
   const name = unique('net');
   const labels = { 'berth-test.owner': name };
-  await Promise.all([1, 2, 3].map(() => containers.ensureNetwork(name, labels)));
+  await Promise.all([1, 2, 3].map(() => containers.ensureNetwork(name, { labels })));
   expect(await containers.listNetworks(labels)).toHaveLength(1);
   await containers.removeNetwork(name);
 });
