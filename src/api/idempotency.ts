@@ -69,7 +69,8 @@ export function createOnce(store: IdempotencyStore, seal: Seal): Once {
     } catch (error) {
       if (error instanceof ProblemError && !MAY_CHANGE.has(error.refusal.code)) {
         await store.finish({ ...entry, status: 400, body: { refusal: error.refusal } });
-      } else {
+      } else if (!attempt.joinsRunning) {
+        // What may run again under its resource id keeps its key: freed, it would make a second thing on the next try.
         await store.forget(entry).catch(() => undefined); // the database is away as well: the key lapses by itself
       }
       throw error;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readyNode, session, startTestApi, type TestApi } from './support.js';
 
 let api: TestApi;
@@ -19,6 +19,15 @@ test('100 submissions at once with one key make one session and give 100 equal i
   expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
   expect(new Set(answers.map((answer) => answer.json().id)).size).toBe(1);
   const { items } = (await api.call(key, 'GET', '/v1/sessions?name=once')).json();
+  expect(items).toHaveLength(1);
+});
+
+test('a submission that was stored before its answer failed is the one that a retry gets', async () => {
+  const body = session({ name: 'broken-off' });
+  vi.spyOn(api.store.sessions, 'get').mockImplementationOnce(() => Promise.reject(new Error('the connection is cut')));
+  expect((await submit('broken-off', body)).statusCode).toBe(500);
+  expect((await submit('broken-off', body)).statusCode).toBe(201);
+  const { items } = (await api.call(key, 'GET', '/v1/sessions?name=broken-off')).json();
   expect(items).toHaveLength(1);
 });
 
