@@ -112,7 +112,7 @@ export class Transport {
       if (attempt >= this.#retries.triesMax || !shouldRetry(failed)) throw await failure(outcome);
       await response?.body?.cancel();
       wasLostBefore ||= response === undefined;
-      await this.#pause(attempt, failed.headers, request.signal);
+      await this.pause(attempt, request.signal, failed.headers);
     }
   }
 
@@ -152,7 +152,12 @@ export class Transport {
     return (this.#options.timeoutSeconds ?? 90) * 1000;
   }
 
-  #pause(attempt: number, headers: Headers | undefined, signal: AbortSignal | undefined): Promise<void> {
+  get triesMax(): number {
+    return this.#retries.triesMax;
+  }
+
+  /** Between two tries; `attempt` is the number of the one that failed. */
+  pause(attempt: number, signal: AbortSignal | undefined, headers?: Headers): Promise<void> {
     const retryAfter = retryAfterMilliseconds(headers, Date.now());
     return sleep(
       retryDelayMilliseconds(attempt, this.#retries, { random: Math.random(), retryAfterMilliseconds: retryAfter }),

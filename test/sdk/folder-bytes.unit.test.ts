@@ -56,6 +56,12 @@ describe('putFile', () => {
     expect(server.seen).toHaveLength(4);
   });
 
+  test('gives a proxy that is away as many tries as any call, with a pause before each', async () => {
+    const { client, server } = await clientOf(transfer, hangUp, transfer, hangUp, transfer, hangUp, transfer, kept);
+    expect(await client.folders.putFile(file, 'text')).toMatchObject({ bytes: 4 });
+    expect(server.seen).toHaveLength(8);
+  });
+
   test('fails when the proxy kept other bytes', async () => {
     const { client } = await clientOf(transfer, json(201, { path: 'p', bytes: 4, sha256: sha256('other') }));
     await expect(client.folders.putFile(file, 'text')).rejects.toBeInstanceOf(TransferError);

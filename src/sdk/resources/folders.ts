@@ -11,8 +11,6 @@ import { listOf } from '../pages.js';
 import { ConnectionError, UnavailableError } from '../problem-error.js';
 import type { Transport } from '../transport.js';
 
-const UPLOAD_TRIES_MAX = 3;
-
 /** `folder` is an id or a name. Bytes go to the storage proxy, under a token for that one operation. */
 export const foldersOf = (transport: Transport) => ({
   create: (folder: BodyOf<'createFolder'>, options?: CallOptions) =>
@@ -33,7 +31,8 @@ export const foldersOf = (transport: Transport) => ({
         return await upload(transport, transfer, { source, options });
       } catch (error) {
         const isPassing = error instanceof ConnectionError || error instanceof UnavailableError;
-        if (!isPassing || attempt >= UPLOAD_TRIES_MAX) throw error;
+        if (!isPassing || attempt >= transport.triesMax) throw error;
+        await transport.pause(attempt, options.signal);
       }
     }
   },
