@@ -2,8 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import pg from 'pg';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { down } from '../../src/cli/supervisor/down.js';
+import { connectionUrl, readPostmaster } from '../../src/cli/supervisor/postgres-cluster.js';
 import { type RunStatus, readRunStatus } from '../../src/cli/supervisor/run-status.js';
 import { status } from '../../src/cli/supervisor/status.js';
 import { type UpOutcome, up } from '../../src/cli/supervisor/up.js';
@@ -143,6 +145,17 @@ describe('Postgres and Temporal under the supervisor', () => {
     const last = readRunStatus(state);
     expect((await down(state)).slice(-3)).toEqual(['temporal stopped', 'postgres stopped', 'supervisor stopped']);
     expect(isRunning(processOf(last, 'postgres')) || isRunning(processOf(last, 'temporal'))).toBe(false);
+  });
+
+  test('do not wait for clients that stay: a Postgres that somebody else tells to end is started again', async () => {
+    const run = await started('--engines');
+    const port = readPostmaster(state.postgresDir)?.port ?? 0;
+    const password = readFileSync(join(state.secretsDir, 'postgres-password'), 'utf8').trim();
+    const client = new pg.Client({ connectionString: connectionUrl(port, password) });
+    client.on('error', () => undefined);
+    await client.connect();
+    process.kill(processOf(run, 'postgres').pid, 'SIGTERM');
+    await eventually('Postgres is back', isBackUp('postgres', 1));
   });
 
   test('are ended by down also after the supervisor was killed', async () => {

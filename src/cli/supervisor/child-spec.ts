@@ -22,6 +22,8 @@ export interface ChildSpec {
   prepare?(): Promise<void>;
   /** Runs after each readiness; must be safe to run twice. A failure is logged and shown, and is tried at the next one. */
   afterReady?(): Promise<void>;
+  /** Looked at each second of its life: somebody told it to end, and it waits for clients that wait for it. It is then stopped. */
+  isLeaving?(): Promise<boolean>;
   /** The process of an earlier supervisor that can be taken over as it is. */
   findOrphan?(): ProcessIdentity | undefined;
 }

@@ -6,6 +6,7 @@ const BACKOFF_MAX_MS = 10_000;
 /** A life this long was a good one: the next restart is quick again. */
 const GOOD_LIFE_MS = 30_000;
 const PROBE_EVERY_MS = 100;
+const LOOK_EVERY_MS = 1_000;
 
 export interface ChildContext {
   readonly logFile: string;
@@ -97,7 +98,7 @@ export class ManagedChild {
       this.#status = { ...this.#status, process: running.identity, isAdopted: running.isAdopted };
       this.#set('starting', running.isAdopted ? 'taken over from an earlier supervisor' : '');
       if (this.#stopping.signal.aborted) await this.#end(running);
-      await Promise.race([this.#untilReady(running), running.ended]);
+      await Promise.race([Promise.all([this.#untilReady(running), this.#untilLeaving(running)]), running.ended]);
       return await running.ended;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
@@ -113,6 +114,22 @@ export class ManagedChild {
     const problem = await this.#afterReady();
     if (this.#running !== running || this.#stopping.signal.aborted) return;
     this.#set('ready', problem ?? (running.isAdopted ? this.#status.detail : ''));
+  }
+
+  /** Another one's SIGTERM would otherwise leave a server that takes nobody new, for as long as its old clients stay. */
+  async #untilLeaving(running: RunningProcess): Promise<void> {
+    while (this.#running === running && !this.#stopping.signal.aborted) {
+      if (await this.#isLeaving()) return running.send(this.spec.stopSignal);
+      await this.#pause(LOOK_EVERY_MS);
+    }
+  }
+
+  async #isLeaving(): Promise<boolean> {
+    try {
+      return (await this.spec.isLeaving?.()) ?? false;
+    } catch {
+      return false; // its file went with it, between two looks
+    }
   }
 
   async #afterReady(): Promise<string | undefined> {

@@ -37,6 +37,7 @@ export function postgresChild(berth: Installation): ChildSpec {
     stopSeconds: 30,
     prepare: async () => ensureCluster(place, secrets.postgresPassword),
     isReady: () => isReady(place.dataDir, port),
+    isLeaving: async () => readPostmaster(place.dataDir)?.isStopping === true,
     findOrphan: () => findOrphan(place.dataDir, port),
   };
 }

@@ -25,6 +25,8 @@ export interface Postmaster {
   readonly pid: number;
   readonly port: number;
   readonly isReady: boolean;
+  /** Of all its ways to end, a smart shutdown takes as long as the last client stays. */
+  readonly isStopping: boolean;
 }
 
 const localeFlags = (majorVersion: number): string[] =>
@@ -112,5 +114,6 @@ export function readPostmaster(dataDir: string): Postmaster | undefined {
   const lines = readFileSync(file, 'utf8').split('\n');
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
-  return { pid, port: Number(lines[3] ?? 0), isReady: lines[7]?.trim() === 'ready' };
+  const status = lines[7]?.trim();
+  return { pid, port: Number(lines[3] ?? 0), isReady: status === 'ready', isStopping: status === 'stopping' };
 }
