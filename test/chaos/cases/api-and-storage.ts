@@ -33,7 +33,8 @@ function slowFile(chunks: number, sent: (count: number) => void) {
   };
 }
 
-async function storageKilled({ client, kill, back }: Berth): Promise<void> {
+async function storageKilled(berth: Berth): Promise<void> {
+  const { client } = berth;
   const folder = await client.folders.create({ name: `cut-${randomUUID().slice(0, 8)}` });
   const file = { folder: folder.id, path: 'data/whole.bin' };
   let halfWay: () => void = () => undefined;
@@ -48,8 +49,8 @@ async function storageKilled({ client, kill, back }: Berth): Promise<void> {
       () => 'cut',
     );
   await isHalfWay;
-  await kill('storage');
-  await back('storage');
+  await berth.kill('storage');
+  await berth.back('storage');
   const whole = CHUNK.byteLength * 20;
   const expected = (await cut) === 'kept' ? [whole] : [];
   const files = async () =>

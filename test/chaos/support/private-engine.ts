@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { rootPrefix, which } from '../../../infra/setup/common.mjs';
+import { rootPrefix, run, which } from '../../../infra/setup/common.mjs';
 import { findDocker } from '../../../infra/setup/docker.mjs';
 import { BUSYBOX_IMAGE, ensureImages } from '../../../infra/setup/image.mjs';
 import { endChild, eventually } from '../../support/process.js';
@@ -40,6 +40,18 @@ async function commandFor(dir: string): Promise<[string, ...string[]]> {
   return [program ?? dockerd, ...args, ...places, '-H', `unix://${dir}/s`, '--bridge=none', '--iptables=false'];
 }
 
+/** A killed dockerd leaves its data mounted onto itself. */
+async function removeRootDirectory(dir: string): Promise<void> {
+  const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
+  const points = mounts.map((line) => line.split(' ')[1] ?? '').filter((point) => point.startsWith(`${dir}/`));
+  const asRoot = async (...command: readonly [string, ...string[]]) => {
+    const [program = command[0], ...args] = [...((await rootPrefix()) ?? []), ...command];
+    await run(program, args);
+  };
+  for (const point of points.reverse()) await asRoot('umount', '--lazy', point);
+  await asRoot('rm', '-rf', dir);
+}
+
 export async function startPrivateEngine(): Promise<PrivateEngine> {
   const dir = mkdtempSync(join(tmpdir(), 'berth-dockerd-'));
   const host = `unix://${dir}/s`;
@@ -65,7 +77,7 @@ export async function startPrivateEngine(): Promise<PrivateEngine> {
     start,
     async stop() {
       await halt('SIGTERM');
-      rmSync(dir, { recursive: true, force: true });
+      await removeRootDirectory(dir);
     },
   };
 }
