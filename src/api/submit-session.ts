@@ -54,7 +54,9 @@ export async function submitSession(deps: ApiDeps, submission: Submission): Prom
     });
   if (answer.outcome === 'refused') throw new ProblemError(answer.refusal);
   const { sessions } = store;
-  const session = (await sessions.get(sessionId, principal)) ?? (await sessions.getSubmitted(sessionId, principal));
+  const admitted = () => sessions.get(sessionId, principal);
+  // Asked again: it may be admitted between the two questions, and then it is no submission any more.
+  const session = (await admitted()) ?? (await sessions.getSubmitted(sessionId, principal)) ?? (await admitted());
   if (session === null) throw problem('internal', `the submission ${sessionId} is not there`);
   return session;
 }
