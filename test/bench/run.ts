@@ -1,0 +1,37 @@
+/**
+ * `npm run bench [-- NAME… --json --sessions N --waiting N]`: all benchmarks, or the named ones, one after the other. Each
+ * prints a table with its targets and leaves JSON under test-results/bench. A missed target fails nothing.
+ */
+import { machine, type Result, show } from './support/report.js';
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result> }>>> = {
+  'scheduler-pass': async () => {
+    const { passResult } = await import('./support/pass-result.js');
+    return { run: passResult };
+  },
+  'store-pass': () => import('./store-pass.js'),
+  'submit-latency': () => import('./submit-latency.js'),
+  throughput: () => import('./throughput.js'),
+  waiting: () => import('./waiting.js'),
+  'cli-start': () => import('./cli-start.js'),
+};
+
+const named = process.argv.slice(2).filter((word) => /^[a-z]/.test(word));
+const unknown = named.filter((name) => !(name in BENCHMARKS));
+if (unknown.length > 0) {
+  console.error(`no benchmark is called ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}`);
+  process.exit(2);
+}
+
+let broken = 0;
+for (const name of named.length > 0 ? named : Object.keys(BENCHMARKS)) {
+  const before = machine();
+  try {
+    const benchmark = await BENCHMARKS[name]?.();
+    if (benchmark !== undefined) show(await benchmark.run(), before);
+  } catch (error) {
+    broken += 1;
+    console.error(`${name} could not be measured:`, error);
+  }
+}
+process.exit(broken === 0 ? 0 : 1);

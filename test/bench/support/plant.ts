@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { ensureSecrets } from '../../../src/cli/supervisor/secrets.js';
+import type { Principal } from '../../../src/contract/index.js';
+import { ensureStateDir } from '../../../src/platform/state-dir.js';
+import { hashSecret } from '../../../src/platform/tokens.js';
+import { Client } from '../../../src/sdk/index.js';
+import { createStore } from '../../../src/store/create-store.js';
+import type { Store } from '../../../src/store/store.js';
+import { connectTemporal } from '../../../src/temporal/connect.js';
+import { createTemporalDoor } from '../../../src/temporal/create-temporal-door.js';
+import type { TemporalDoor } from '../../../src/temporal/door.js';
+import { startTestPostgres } from '../../support/postgres.js';
+import { endChild, eventually, freePort, spawnTied } from '../../support/process.js';
+import { startTestTemporal } from '../../support/temporal.js';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const GIB = 2 ** 30;
+
+/** Builds `dist` when its sources changed. */
+export function ensureBuilt(): void {
+  const { status } = spawnSync(process.execPath, [join(ROOT, 'infra/ensure-built.mjs')], { stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error('the build failed');
+}
+
+export interface PlantOptions {
+  readonly cpus: number;
+  readonly gpus: number;
+}
+
+/**
+ * Berth as real child processes of the build (control worker, API, one agent with the instant runtime) on a Postgres and
+ * a Temporal of its own, the latter on a file as `berth up` has it.
+ */
+export interface Plant {
+  readonly api: Client;
+  readonly apiUrl: string;
+  readonly apiKey: string;
+  readonly store: Store;
+  readonly door: TemporalDoor;
+  readonly admin: Principal;
+  /** One number from the ledger. */
+  count(sql: string, ...values: readonly unknown[]): Promise<number>;
+  readonly temporal: { readonly address: string; readonly namespace: string };
+  readonly client: ReturnType<typeof connectTemporal>['client'];
+  readonly logsDir: string;
+  /** Resident memory of the control worker, now and at its peak. */
+  controlMemoryBytes(): { readonly now: number; readonly peak: number };
+  stop(): Promise<void>;
+}
+
+export async function startPlant({ cpus, gpus }: PlantOptions): Promise<Plant> {
+  ensureBuilt();
+  const state = ensureStateDir(mkdtempSync(join(tmpdir(), 'berth-bench-')));
+  const secrets = ensureSecrets(state);
+  const [postgres, temporal] = await Promise.all([startTestPostgres(), startTestTemporal({ onFile: true })]);
+  const [apiPort, nodePort] = [await freePort(), await freePort()];
+  const apiUrl = `http://127.0.0.1:${apiPort}`;
+  const apiKey = readFileSync(secrets.bootstrapKeyFile, 'utf8').trim();
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    BERTH_LOG_LEVEL: 'warn',
+    BERTH_TEMPORAL_ADDRESS: temporal.address,
+    BERTH_BUILD_ID: 'bench',
+    BERTH_NODE_NAME: 'n1',
+    BERTH_NODE_TOKEN: secrets.nodeToken,
+    BERTH_API_URL: apiUrl,
+    BERTH_VOLUMES: '{}',
+    BERTH_VERIFY_KEY_FILE: secrets.verifyKeyFile,
+  };
+  const start = (name: string, own: NodeJS.ProcessEnv): ChildProcess => {
+    const log = openSync(join(state.logsDir, `${name}.log`), 'a');
+    const program = join(ROOT, 'dist/workers', `${name}.js`);
+    return spawnTied(process.execPath, [program], { env: { ...env, ...own }, stdio: ['ignore', log, log] });
+  };
+  const control = start('control', { DATABASE_URL: postgres.url });
+  const api = start('api', {
+    DATABASE_URL: postgres.url,
+    BERTH_API_PORT: String(apiPort),
+    BERTH_STORAGE_URL: 'http://127.0.0.1:9',
+    BERTH_SEALING_KEY_FILE: secrets.sealingKeyFile,
+    BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
+    BERTH_BOOTSTRAP_KEY_FILE: secrets.bootstrapKeyFile,
+  });
+  const node = start('node', {
+    BERTH_NODE_RUNTIME: 'instant',
+    BERTH_NODE_PORT: String(nodePort),
+    BERTH_NODE_ADDRESS: `http://127.0.0.1:${nodePort}`,
+    BERTH_NODE_CPUS: String(cpus),
+    BERTH_NODE_MEMORY_BYTES: String(cpus * 4 * GIB),
+    BERTH_SIMULATED_GPUS: JSON.stringify(gpus === 0 ? [] : [{ model: 'sim-24', memoryBytes: 24 * GIB, count: gpus }]),
+    BERTH_NODE_STATE: join(state.nodesDir, 'n1'),
+  });
+  const pool = new pg.Pool({ connectionString: postgres.url, max: 2 });
+  const store = createStore({ connectionString: postgres.url, poolSize: 8 });
+  const address = { address: temporal.address, namespace: temporal.namespace };
+  const door = createTemporalDoor(address);
+  const { client, connection } = connectTemporal(address);
+  const sdk = new Client({ baseUrl: apiUrl, token: apiKey });
+  const ready = async () => (await sdk.nodes.get('n1')).state === 'READY';
+  await eventually('Berth is ready', () => ready().catch(() => false), 120);
+  const admin = await store.tenancy.authenticate(hashSecret(apiKey));
+  if (admin === null) throw new Error('the first key is not known');
+  return {
+    ...{ api: sdk, apiUrl, apiKey, store, door, admin, temporal: address, client },
+    count: async (sql, ...values) => Number((await pool.query<{ count: string }>(sql, [...values])).rows[0]?.count),
+    logsDir: state.logsDir,
+    controlMemoryBytes: () => memoryOf(control.pid ?? 0),
+    async stop() {
+      await Promise.all([control, node, api].map((child) => endChild(child, 'SIGKILL')));
+      await door.close();
+      await connection.close();
+      await store.close();
+      await pool.end();
+      await Promise.all([temporal.stop(), postgres.stop()]);
+      rmSync(state.root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** `setpriv` replaces itself by the program, so the child's pid is the program's. */
+export function memoryOf(pid: number): { readonly now: number; readonly peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const bytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
+  return { now: bytes('VmRSS'), peak: bytes('VmHWM') };
+}
+
+/** From start to exit, in milliseconds; throws when the program fails. */
+export async function runTimed(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const begun = performance.now();
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}`);
+  return performance.now() - begun;
+}
