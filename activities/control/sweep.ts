@@ -5,6 +5,7 @@ import { deliver } from './kick.js';
 const RESEND_AFTER_MS = 5_000;
 const ORPHAN_AFTER_MS = 10_000;
 const PAGE = 500;
+const ADMISSION_WAIT_MS = 1_000;
 
 export interface Swept {
   readonly resent: number;
@@ -18,12 +19,20 @@ export interface Swept {
  * started (the API died in between, or Temporal was away).
  */
 export async function sweepSignals(dependencies: ControlDependencies): Promise<Pick<Swept, 'resent' | 'submitted'>> {
-  const { store, door } = dependencies;
+  const { store } = dependencies;
   const due = await store.planning.dueSignals({ olderThanMs: RESEND_AFTER_MS, limit: PAGE });
   const resent = await deliver(dependencies, due);
   const orphans = await store.idempotency.orphanSubmissions(ORPHAN_AFTER_MS, PAGE);
-  for (const sessionId of orphans) await door.submitSession(sessionId, 1_000);
+  for (const sessionId of orphans) await startOrphan(dependencies, sessionId);
+  dependencies.count('sweeper_submitted', orphans.length);
   return { resent, submitted: orphans.length };
+}
+
+/** A submission is started once under its id; one whose workflow was ended from outside before the admission starts anew. */
+async function startOrphan({ door }: ControlDependencies, sessionId: SessionId): Promise<void> {
+  const { outcome } = await door.submitSession(sessionId, ADMISSION_WAIT_MS);
+  if (outcome === 'pending' && (await door.sessionWorkflowState(sessionId)) === 'closed')
+    await door.takeOverSession(sessionId);
 }
 
 /**

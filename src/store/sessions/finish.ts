@@ -72,6 +72,9 @@ async function end(tx: Runner, sessionId: SessionId, row: EndRow & NodeRelease):
   return { ...outcome, cause, exitCode, group: row.group_name };
 }
 
+/** Its row is gone, as after a restore of the ledger to a moment before it: nothing is held, and its workflow may end. */
+const GONE: Finished = { state: 'ERROR', result: 'platform-failure', cause: null, exitCode: null, group: '' };
+
 /** The ledger's release and the session's end. A second call, or one after the end, answers what was recorded. */
 export async function finish(
   tx: Runner,
@@ -79,7 +82,7 @@ export async function finish(
   { attempt, nodeReleased }: { readonly attempt: number; readonly nodeReleased: boolean },
 ): Promise<Finished> {
   const row = await readEnd(tx, sessionId);
-  if (row === undefined) throw new Error(`there is no session ${sessionId}`);
+  if (row === undefined) return GONE;
   if (row.ended_at === null && row.attempt > attempt) return finishedOf(row);
   await release(tx, sessionId, nodeReleased);
   if (nodeReleased) {

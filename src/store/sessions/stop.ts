@@ -93,7 +93,7 @@ export async function requestStop(tx: Runner, request: StopRequest): Promise<Sto
 /** The session's own step to its end. A health deadline that passes after the first success ends nothing. */
 export async function markEnding(tx: Runner, request: StopRequest & { readonly attempt: number }): Promise<Stopped> {
   const row = await lockRow(tx, request.sessionId);
-  if (row === undefined) throw new Error(`there is no session ${request.sessionId}`);
+  if (row === undefined) return { state: 'ERROR', attempt: request.attempt, changed: false }; // gone with a restore
   const isOver = row.ended || row.state === 'TERMINATING' || row.attempt !== request.attempt;
   const isHealthy = request.cause === 'health-check' && row.state === 'RUNNING' && row.health === 'healthy';
   if (isOver || isHealthy) return { state: row.state, attempt: row.attempt, changed: false };
