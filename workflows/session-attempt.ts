@@ -1,8 +1,8 @@
 import { CancellationScope, isCancellation, setCurrentDetails, sleep } from '@temporalio/workflow';
+import type { Finished, Placement } from '../activities/control/control-activities.js';
 import type { EndCause } from '../src/contract/index.js';
 import { phaseDetails, type ShownSession } from '../src/lifecycle/details.js';
 import type { Durations } from '../src/lifecycle/durations.js';
-import type { Finished, Placement } from '../src/store/session-store.js';
 import { control, nodeOrders } from './activity-table.js';
 import { show } from './search.js';
 import type { SessionInbox } from './session-inbox.js';

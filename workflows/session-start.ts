@@ -1,6 +1,6 @@
 import { CancellationScope, condition, sleep } from '@temporalio/workflow';
+import type { Placement } from '../activities/control/control-activities.js';
 import type { EndCause } from '../src/contract/index.js';
-import type { Placement } from '../src/store/session-store.js';
 import { nodeOrders } from './activity-table.js';
 import type { Attempt } from './session-attempt.js';
 import { stopAsked } from './session-inbox.js';

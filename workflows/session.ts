@@ -8,10 +8,9 @@ import {
   setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Admission } from '../activities/control/control-activities.js';
+import type { Admission, Placement } from '../activities/control/control-activities.js';
 import { endedDetails, phaseDetails, waitingDetails } from '../src/lifecycle/details.js';
 import { DEFAULT_DURATIONS, type Durations } from '../src/lifecycle/durations.js';
-import type { Placement } from '../src/store/session-store.js';
 import { control } from './activity-table.js';
 import { type AdmitAnswer, admitUpdate, sessionViewQuery } from './messages.js';
 import { show } from './search.js';

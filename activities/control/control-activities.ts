@@ -1,6 +1,8 @@
 import type { EndCause, Refusal } from '../../src/contract/index.js';
 import type { Finished, Placement, SessionAttributes } from '../../src/store/session-store.js';
 
+export type { Finished, Placement };
+
 export type Admission =
   | { readonly outcome: 'admitted'; readonly shown: SessionAttributes }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
