@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect } from 'vitest';
-import { releaseOrder } from '../../../src/cli/demo/release-order.js';
-import type { Session } from '../../../src/contract/index.js';
+import { PYTHON_IMAGE } from '../../../infra/setup/image.mjs';
+import type { Session, SessionEvent } from '../../../src/contract/index.js';
 import { testRegistry } from '../../docker/registry.js';
 import type { Berth } from '../support/berth.js';
 import type { ChaosCase } from '../support/chaos-case.js';
@@ -10,17 +10,20 @@ import { ended, history, outcome, SUCCESS, submit, type Wanted } from '../suppor
 
 interface FailedStart {
   readonly what: string;
-  readonly end: Pick<Session, 'result' | 'cause'>;
+  readonly end: Partial<Session>;
   /** What makes it fail; `undo` is called afterwards. */
   readonly arrange: (berth: Berth) => Promise<{ readonly wanted: Wanted; readonly undo?: () => Promise<void> }>;
 }
 
 const MIB = 2 ** 20;
+const NEVER_RAN = { state: 'ERROR', startedAt: null } as const;
+/** More than its memory, before it has done anything else. */
+const TOO_MUCH = ['python3', '-c', 'bytearray(256 * 2 ** 20)'];
 
 const FAILED_STARTS: readonly FailedStart[] = [
   {
     what: 'an image that does not exist',
-    end: { result: 'failure', cause: 'bad-image' },
+    end: { ...NEVER_RAN, result: 'failure', cause: 'bad-image' },
     arrange: async () => {
       const registry = await testRegistry({ login: false });
       return { wanted: { run: '', image: `${registry.repository}:none` }, undo: registry.close };
@@ -28,12 +31,12 @@ const FAILED_STARTS: readonly FailedStart[] = [
   },
   {
     what: 'a command that does not exist',
-    end: { result: 'failure', cause: 'bad-command' },
+    end: { ...NEVER_RAN, result: 'failure', cause: 'bad-command' },
     arrange: async () => ({ wanted: { run: '', command: ['/no/such/program'] } }),
   },
   {
     what: 'a port while all of the node are taken',
-    end: { result: 'platform-failure', cause: 'port-taken' },
+    end: { ...NEVER_RAN, result: 'platform-failure', cause: 'port-taken' },
     arrange: async ({ hostPort }) => {
       const server = createServer().listen({ port: hostPort, host: '0.0.0.0', exclusive: true });
       await once(server, 'listening');
@@ -42,11 +45,25 @@ const FAILED_STARTS: readonly FailedStart[] = [
     },
   },
   {
-    what: 'too little memory to start in',
+    what: 'less memory than its program needs',
     end: { result: 'failure', cause: 'out-of-memory' },
-    arrange: async () => ({ wanted: { run: 'sleep 600', memoryBytes: 4 * MIB } }),
+    arrange: async () => ({ wanted: { run: '', image: PYTHON_IMAGE, command: TOO_MUCH, memoryBytes: 16 * MIB } }),
   },
 ];
+
+const stateEvent = (events: readonly SessionEvent[], ...to: string[]): SessionEvent => {
+  const found = events.find((event) => event.kind === 'state' && to.includes(event.to ?? ''));
+  if (found === undefined) throw new Error(`no ${to.join(' or ')} in the history`);
+  return found;
+};
+
+/** The end is written by the ledger's own release, and says that the node had released before; the next is placed after. */
+function releasedInOrder(failed: readonly SessionEvent[], next: readonly SessionEvent[]): void {
+  const end = stateEvent(failed, 'ERROR', 'TERMINATED');
+  expect(end.data).toMatchObject({ nodeReleased: true });
+  expect(Date.parse(end.at)).toBeGreaterThanOrEqual(Date.parse(stateEvent(failed, 'TERMINATING').at));
+  expect(Date.parse(stateEvent(next, 'SCHEDULED').at)).toBeGreaterThanOrEqual(Date.parse(end.at));
+}
 
 /** The first in the queue holds every device; the next one needs them all. */
 async function nextStarts(berth: Berth, { arrange, end }: FailedStart): Promise<void> {
@@ -54,9 +71,9 @@ async function nextStarts(berth: Berth, { arrange, end }: FailedStart): Promise<
   try {
     const failing = await submit(berth, { ...wanted, gpus: 4 });
     const next = await submit(berth, { run: 'exit 0', gpus: 4 });
-    expect(await ended(berth, failing)).toMatchObject({ ...end, state: 'ERROR', startedAt: null });
+    expect(await ended(berth, failing)).toMatchObject(end);
     expect(outcome(await ended(berth, next))).toEqual(SUCCESS);
-    releaseOrder(await history(berth, failing), await history(berth, next));
+    releasedInOrder(await history(berth, failing), await history(berth, next));
   } finally {
     await undo?.();
   }
