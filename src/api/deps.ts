@@ -31,6 +31,8 @@ export interface ApiOptions {
   /** How long a submission waits for admission before it answers SUBMITTED. */
   readonly admissionWaitMs: number;
   readonly requestsPerMinuteMax: number;
+  /** How often removals of folders that were cut are taken up again. */
+  readonly purgeEveryMs: number;
   /** Parses each answer with its schema too; for tests. */
   readonly checkAnswers: boolean;
 }

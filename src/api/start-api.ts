@@ -11,8 +11,14 @@ import type { ApiOptions } from './deps.js';
 import { createEventFeed } from './event-feed.js';
 import { createFolderBytes } from './folder-bytes.js';
 import { measureLedger } from './ledger-metrics.js';
+import { startPurges } from './purge-folders.js';
 
-export const DEFAULT_OPTIONS = { admissionWaitMs: 5_000, requestsPerMinuteMax: 60_000, checkAnswers: false } as const;
+export const DEFAULT_OPTIONS = {
+  admissionWaitMs: 5_000,
+  requestsPerMinuteMax: 60_000,
+  purgeEveryMs: 60_000,
+  checkAnswers: false,
+} as const;
 
 export interface ApiParts {
   readonly store: Store;
@@ -31,10 +37,11 @@ export async function startApi(parts: ApiParts): Promise<FastifyInstance> {
   const folderBytes = createFolderBytes(signer, options.storageUrl);
   const feed = createEventFeed(store.events, log);
   measureLedger(registry, store.control);
+  const purges = startPurges({ store, folderBytes, log }, options.purgeEveryMs);
   const app = await createApi({ ...parts, agents, folderBytes, feed });
   app.addHook('preClose', async () => feed.close());
   app.addHook('onClose', async () => {
-    await Promise.all([agents.close(), folderBytes.close()]);
+    await Promise.all([agents.close(), folderBytes.close(), purges.close()]);
   });
   return app;
 }

@@ -62,4 +62,8 @@ export const createFolderStore = ({ db }: StoreContext): FolderStore => ({
   purged: async (id) => {
     await db.run(sql`UPDATE folders SET state = 'PURGED' WHERE id = ${id} AND state = 'PURGING'`);
   },
+  purging: (limit) =>
+    db.rows<Pick<Folder, 'id' | 'volume'>>(
+      sql`SELECT id, volume FROM folders WHERE state = 'PURGING' ORDER BY created_at, id LIMIT ${limit}`,
+    ),
 });

@@ -143,6 +143,8 @@ export interface FolderStore {
   /** `mounted` names the sessions that hold it. READY → PURGING; the bytes are then removed by the storage proxy, and `purged` ends it. */
   remove(id: FolderId): Promise<'ok' | 'missing' | { readonly mountedBy: readonly string[] }>;
   purged(id: FolderId): Promise<void>;
+  /** The oldest that are PURGING: a removal that was cut left them. */
+  purging(limit: number): Promise<readonly Pick<Folder, 'id' | 'volume'>[]>;
 }
 
 export interface IdempotencyStore {

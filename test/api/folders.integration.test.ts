@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/process.js';
 import { session, startTestApi, type TestApi } from './support.js';
 
 let api: TestApi;
 let bob: string;
 let eve: string;
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ purgeEveryMs: 100 });
   bob = await api.user('bob');
   eve = await api.user('eve', { domain: 'elsewhere' });
 });
@@ -38,6 +39,16 @@ test('deleting removes the row and the bytes; a second time it is not there', as
   expect((await api.call(bob, 'DELETE', '/v1/folders/old')).statusCode).toBe(204);
   expect(existsSync(join(api.volumeDir, id))).toBe(false);
   expect((await api.call(bob, 'DELETE', '/v1/folders/old')).statusCode).toBe(404);
+});
+
+test('a removal that was cut shows as PURGING and is taken up again by the API', async () => {
+  const { id } = (await create('cut')).json();
+  await put('cut', 'f', 'x');
+  await api.store.folders.remove(id); // what a DELETE leaves whose storage proxy did not answer
+  const state = async () => (await api.call(bob, 'GET', `/v1/folders/${id}`)).json().state as string | undefined;
+  expect(['PURGING', undefined]).toContain(await state());
+  await eventually('its bytes are gone', () => !existsSync(join(api.volumeDir, id)));
+  await eventually('it is gone', async () => (await state()) === undefined);
 });
 
 test('a folder that a session has mounted is not deleted, and the session is named', async () => {

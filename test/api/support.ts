@@ -9,6 +9,7 @@ import { admit } from '../../activities/control/admission.js';
 import { DEFAULT_OPTIONS, startApi } from '../../src/api/start-api.js';
 import type { CreateSessionInput, KernelId, Role } from '../../src/contract/index.js';
 import { newApiKeyId, newDomainId, newProjectId, newSessionId, newUserId } from '../../src/platform/ids.js';
+import type { Logger } from '../../src/platform/log.js';
 import { createRegistry } from '../../src/platform/metrics.js';
 import { createSeal } from '../../src/platform/seal.js';
 import { createTokenSigner, hashSecret, newApiKey, newNodeToken, shownPrefix } from '../../src/platform/tokens.js';
@@ -80,6 +81,9 @@ export interface TestApi {
 export interface TestApiOptions {
   readonly door?: (store: Store) => TemporalDoor;
   readonly requestsPerMinuteMax?: number;
+  readonly purgeEveryMs?: number;
+  /** Where its log lines go; nowhere when unset. */
+  readonly log?: Logger;
 }
 
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
@@ -107,13 +111,13 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const storageUrl = await storage.listen({ host: '127.0.0.1', port: 0 });
   const direct = directDoor(store);
   const door = options.door?.(store) ?? direct;
-  const { requestsPerMinuteMax = 1_000_000 } = options;
+  const { requestsPerMinuteMax = 1_000_000, purgeEveryMs = DEFAULT_OPTIONS.purgeEveryMs } = options;
   const app = await startApi({
     store,
     door,
     seal: createSeal(randomBytes(32)),
     signer,
-    log,
+    log: options.log ?? log,
     registry: createRegistry('api'),
     options: {
       ...DEFAULT_OPTIONS,
@@ -121,6 +125,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       volumes: ['main'],
       storageUrl,
       requestsPerMinuteMax,
+      purgeEveryMs,
       checkAnswers: true,
     },
   });
