@@ -40,10 +40,25 @@ const types = {
     (pg.types.getTypeParser as (oid: number, format?: string) => (text: string) => unknown)(oid, format),
 };
 
+/** Texts hold no values, so there are some hundreds; what is built beyond that is planned at each call, as ever. */
+const PREPARED_MAX = 1000;
+const names = new Map<string, string>();
+
+/** Named, so that a connection parses and plans each text once: half of Postgres's work for a session (docs/benchmarks.md). */
+function prepared(statement: Sql): { text: string; values: unknown[]; name?: string } {
+  const compiled = compile(statement);
+  const known = names.get(compiled.text);
+  if (known !== undefined) return { ...compiled, name: known };
+  if (names.size >= PREPARED_MAX) return compiled;
+  const name = `berth_${names.size}`;
+  names.set(compiled.text, name);
+  return { ...compiled, name };
+}
+
 const runnerOf = (client: pg.Pool | pg.ClientBase): Runner => ({
-  rows: async <Row>(statement: Sql) => (await client.query(compile(statement))).rows as Row[],
-  first: async <Row>(statement: Sql) => (await client.query(compile(statement))).rows[0] as Row | undefined,
-  run: async (statement: Sql) => (await client.query(compile(statement))).rowCount ?? 0,
+  rows: async <Row>(statement: Sql) => (await client.query(prepared(statement))).rows as Row[],
+  first: async <Row>(statement: Sql) => (await client.query(prepared(statement))).rows[0] as Row | undefined,
+  run: async (statement: Sql) => (await client.query(prepared(statement))).rowCount ?? 0,
 });
 
 /** `40P01` deadlock, `40001` serialization failure: the loser of two transactions, to be run again. */
