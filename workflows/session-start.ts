@@ -59,7 +59,9 @@ class FailedStart extends Error {
 
 const failed = (error: unknown): StartEnd => {
   const { cause, node } = error instanceof FailedStart ? error : { cause: error, node: 'a node' };
-  return isPlacementOver(cause) ? { kind: 'recorded' } : { kind: 'failed', ...startFailureOf(cause, node) };
+  if (!isPlacementOver(cause)) return { kind: 'failed', ...startFailureOf(cause, node) };
+  // What ended it stands in the row and stays the cause. A row that names none: the node met the deadline before our timer.
+  return { kind: 'failed', cause: 'start-deadline', message: `${node} was asked to start it after its deadline` };
 };
 
 async function startOn(

@@ -10,6 +10,8 @@ import type { TemporalDoor } from '../../src/temporal/door.js';
 
 /** What a simulated node does with the next starts. Real containers stand in the agent's own tests and in the end-to-end ones. */
 export interface SimulatedBehaviour {
+  /** Its clock says that the deadline has passed, before the workflow's timer does. */
+  startsTooLate?: boolean;
   /** Fails the start so. */
   failStart?: StartFailure | undefined;
   /** Keeps each start waiting until it is cancelled. */
@@ -63,7 +65,7 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
     async startKernels({ attempt, kernels }) {
       for (const { kernelId } of kernels) {
         const order = await store.nodes.launchOrder(name, kernelId as KernelId, attempt);
-        if (order === null)
+        if (order === null || behaviour.startsTooLate === true)
           throw ApplicationFailure.create({ type: 'PlacementOver', nonRetryable: true, message: 'over' });
         if (behaviour.hangStart) await heartbeatUntilCancelled();
         if (behaviour.failStart) {

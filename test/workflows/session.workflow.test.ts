@@ -108,6 +108,14 @@ describe('a failed start', () => {
     const ended = await plane.until(await plane.submit({ startDeadlineSeconds: 0.5 }), 'ERROR');
     expect(ended).toMatchObject({ cause: 'start-deadline', result: 'platform-failure' });
   });
+
+  test('that its node refuses as too late, before the timer fires, says so', async () => {
+    plane.node.behaviour.startsTooLate = true;
+    const id = await plane.submit();
+    expect(await plane.until(id, 'ERROR')).toMatchObject({ cause: 'start-deadline', result: 'platform-failure' });
+    const events = await plane.store.events.ofSession(id, null, 100);
+    expect(events.find(({ to }) => to === 'TERMINATING')?.cause).toBe('start-deadline');
+  });
 });
 
 describe('deadlines', () => {

@@ -1,4 +1,4 @@
-import type { SessionId, SessionState } from '../../contract/index.js';
+import type { EndCause, SessionId, SessionState } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { recordEvent } from '../record-event.js';
 import type { Stopped, StopRequest } from '../session-store.js';
@@ -25,21 +25,22 @@ export async function moveTo(
   { to, ...request }: Omit<StopRequest, 'graceMs' | 'force'> & { readonly to: 'TERMINATING' | 'CANCELLED' },
 ): Promise<void> {
   const isEnd = to === 'CANCELLED';
-  await tx.run(sql`
-    UPDATE sessions SET state = ${to}, cause = coalesce(cause, ${request.cause}), message = ${request.message},
+  const moved = await tx.first<{ readonly cause: EndCause; readonly message: string | null }>(sql`
+    UPDATE sessions SET state = ${to}, cause = coalesce(cause, ${request.cause}),
+      message = CASE WHEN coalesce(cause, ${request.cause}) = ${request.cause} THEN ${request.message} ELSE message END,
       result = CASE WHEN ${isEnd} THEN 'cancelled' ELSE result END, version = version + 1,
       ending_at = now(), ended_at = CASE WHEN ${isEnd} THEN now() ELSE NULL END, signalled_at = now(),
       reason = NULL, reason_class = NULL
-    WHERE id = ${request.sessionId}`);
+    WHERE id = ${request.sessionId} RETURNING cause, message`);
   await recordEvent(tx, {
     sessionId: request.sessionId,
     kind: 'state',
     from: row.state,
     to,
-    cause: request.cause,
+    cause: moved?.cause ?? request.cause,
     actor: request.actor,
     attempt: row.attempt,
-    message: request.message,
+    message: moved?.message ?? '',
   });
 }
 
