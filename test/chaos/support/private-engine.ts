@@ -35,7 +35,8 @@ async function commandFor(dir: string): Promise<[string, ...string[]]> {
   if (prefix === undefined || dockerd === undefined) {
     throw new Error('a private dockerd needs Docker installed, and root or passwordless sudo');
   }
-  const [program, ...args] = [...prefix, dockerd];
+  // In a network of its own: a dockerd without a bridge removes `docker0`, and that is the shared engine's.
+  const [program, ...args] = [...prefix, 'unshare', '--net', dockerd];
   const places = ['--data-root', join(dir, 'data'), '--exec-root', join(dir, 'exec'), '--pidfile', join(dir, 'pid')];
   return [program ?? dockerd, ...args, ...places, '-H', `unix://${dir}/s`, '--bridge=none', '--iptables=false'];
 }
