@@ -10,8 +10,10 @@ import { down } from '../../src/cli/supervisor/down.js';
 import { readRunStatus } from '../../src/cli/supervisor/run-status.js';
 import { status } from '../../src/cli/supervisor/status.js';
 import { up } from '../../src/cli/supervisor/up.js';
+import { readConfigFile } from '../../src/platform/config-file.js';
 import { isRunning } from '../../src/platform/process-identity.js';
 import { stateDir } from '../../src/platform/state-dir.js';
+import { connectTemporal } from '../../src/temporal/connect.js';
 import { eventually } from '../support/process.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -34,6 +36,7 @@ async function run(command: readonly string[]): Promise<number> {
   return code ?? 1;
 }
 
+const portsOf = () => readConfigFile(state.configFile)?.ports ?? {};
 const failures = async () => (await doctor(state, process.env)).filter(({ verdict }) => verdict === 'fail');
 
 beforeAll(async () => {
@@ -58,6 +61,24 @@ describe('berth up on real parts', () => {
       ...['api', 'control-1', 'control-2', 'node', 'postgres', 'storage', 'temporal'],
     ]);
     await eventually('doctor is content', async () => (await failures()).length === 0);
+  });
+
+  test('each process has its metrics, on the loopback interface', async () => {
+    const ports = portsOf();
+    const own = ['api', 'control1', 'control2', 'node', 'storage'].map((name) => `${name}Metrics`);
+    const temporal = ['temporal', 'nodeTemporal', 'control1Temporal'].map((name) => `${name}Metrics`);
+    for (const name of [...own, ...temporal]) {
+      const answer = await fetch(`http://127.0.0.1:${ports[name]}/metrics`);
+      expect([name, answer.status], name).toEqual([name, 200]);
+      expect(await answer.text(), name).toMatch(own.includes(name) ? /process_cpu_seconds_total/ : /# TYPE/);
+    }
+  });
+
+  test('Temporal keeps histories for 30 days', async () => {
+    const { connection } = connectTemporal({ address: `127.0.0.1:${portsOf()['temporal']}`, namespace: 'default' });
+    const { config } = await connection.workflowService.describeNamespace({ namespace: 'default' });
+    await connection.close();
+    expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(30 * 24 * 3600);
   });
 
   test('heals after kill -9 of each of its processes', async () => {
