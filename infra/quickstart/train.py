@@ -119,7 +119,8 @@ def main():
     weights = [[0.0] * (len(FEATURES) + 1) for _ in species]
     for number in range(1, EPOCHS + 1):
         loss = epoch(weights, train_x, train_y)
-        print(f"epoch {number:3d}  loss {loss:.4f}", flush=True)
+        if number % 10 == 0 or number == EPOCHS:
+            print(f"epoch {number:3d}  loss {loss:.4f}", flush=True)
         if number % 20 == 0:
             write(os.path.join(DATA, "checkpoints", f"epoch-{number}.json"), {"epoch": number, "weights": weights})
     reached = accuracy(weights, test_x, test_y)

@@ -31,7 +31,7 @@ function bearer(request: FastifyRequest, prefix: string): string {
   if (header === undefined) throw unauthenticated('send Authorization: Bearer <API key>');
   const secret = BEARER.exec(header)?.[1];
   if (secret === undefined) throw unauthenticated('the Authorization header is not "Bearer <API key>"');
-  if (!secret.startsWith(prefix)) throw unauthenticated('this is not a key for this route');
+  if (!secret.startsWith(prefix)) throw unauthenticated(`this is no key for this route: one begins with ${prefix}`);
   return secret;
 }
 

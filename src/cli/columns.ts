@@ -38,6 +38,7 @@ const whyOf = (session: Session): string => session.reason ?? session.cause ?? '
 
 export const SESSION: Shown<Session> = {
   ...byNameAndId,
+  none: 'no sessions; with ended ones: berth ps -a',
   columns: [
     { head: 'NAME', of: ({ name }) => name },
     { head: 'STATE', of: ({ state }) => state },
@@ -73,8 +74,9 @@ export const NODE: Shown<Node> = {
       head: 'MODEL',
       of: ({ devices, simulated }) => modelsText(devices, simulated),
     },
-    { head: 'SEEN', of: ({ lastSeenAt }, now) => formatAge(lastSeenAt, now) },
+    age(),
     { head: 'ARCH', of: ({ architecture }) => architecture, isWide: true },
+    { head: 'REPORTED', of: ({ lastSeenAt }, now) => formatAge(lastSeenAt, now), isWide: true },
     { head: 'ZONE', of: ({ zone }) => zone ?? '-', isWide: true },
     { head: 'REASON', of: ({ stateReason }) => stateReason ?? '', isWide: true },
   ],
@@ -96,6 +98,7 @@ export const GROUP: Shown<Group> = {
 
 export const QUEUE_ENTRY: Shown<QueueEntry> = {
   ...byName,
+  none: 'nobody waits',
   idOf: ({ sessionId }) => sessionId,
   columns: [
     { head: 'NAME', of: ({ name }) => name },
@@ -116,11 +119,11 @@ const optional = (amount: number | undefined, format: (amount: number) => string
   amount === undefined ? undefined : format(amount);
 
 export const QUOTA: Shown<Quota> = {
+  none: 'no limits bind you',
   nameOf: ({ scope, name }) => `${scope}/${name}`,
   idOf: ({ scope, name }) => `${scope}/${name}`,
   columns: [
-    { head: 'NAME', of: ({ name }) => name },
-    { head: 'SCOPE', of: ({ scope }) => scope },
+    { head: 'NAME', of: ({ scope, name }) => `${scope}/${name}` },
     { head: 'GPU', of: ({ held, limits }) => limit(String(held.gpuCount), optional(limits.gpuCount, String)) },
     { head: 'CPU', of: ({ held, limits }) => limit(formatCpu(held.cpuMilli), optional(limits.cpuMilli, formatCpu)) },
     {

@@ -1,7 +1,7 @@
 import type { Session, SessionEvent } from '../contract/index.js';
 import type { Client } from '../sdk/index.js';
 import { passOutput } from './pass-output.js';
-import { openProgress, type Progress } from './progress.js';
+import { openProgress } from './progress.js';
 
 /** After the session's end its last output is still on the way. */
 const LAST_OUTPUT_SECONDS_MAX = 15;
@@ -23,8 +23,10 @@ export async function followSession({ client, session, signal }: Follow): Promis
   const passed = { stdout: 0, stderr: 0 };
   let output: Promise<boolean> | undefined;
   try {
+    let told = '';
     for await (const event of client.sessions.events(session, { signal })) {
-      tellEvent(progress, event);
+      if (event.kind !== 'note') progress.tell(eventText(event.message === told ? { ...event, message: '' } : event));
+      told = event.message;
       if (event.kind !== 'state' || event.to !== 'RUNNING') continue;
       progress.end();
       output ??= passOutput(source, passed, 'follow');
@@ -42,13 +44,12 @@ export async function followSession({ client, session, signal }: Follow): Promis
   }
 }
 
-/** `insufficient_capacity · needs 4 CPU; …`, or the new state. */
+/** `waiting · insufficient_capacity · needs 4 CPU; …`, the new state, or how far a start is: `pulling IMAGE`. */
 export function eventText({ kind, from, to, message }: SessionEvent): string {
-  const subject = kind === 'state' ? (to ?? '') : kind === 'reason' ? `waiting · ${to ?? from ?? ''}` : kind;
-  return [subject, message].filter((part) => part !== '').join(' · ');
-}
-
-function tellEvent(progress: Progress, event: SessionEvent): void {
-  if (event.kind === 'note') return;
-  progress.tell(eventText(event));
+  const subjects: Partial<Record<SessionEvent['kind'], string>> = {
+    state: to ?? '',
+    reason: `waiting · ${to ?? from ?? ''}`,
+    progress: message === '' ? (to ?? '') : '',
+  };
+  return [subjects[kind] ?? kind, message].filter((part) => part !== '').join(' · ');
 }

@@ -40,6 +40,20 @@ export function formatAge(timestamp: string | null | undefined, now: Date): stri
   return formatSeconds((now.getTime() - Date.parse(timestamp)) / 1000);
 }
 
+const RESOURCES: Readonly<Record<string, readonly [name: string, format: (amount: number) => string]>> = {
+  cpuMilli: ['CPU', formatCpu],
+  memoryBytes: ['memory', formatBytes],
+  gpuCount: ['GPU', String],
+  gpuMemoryBytes: ['GPU memory', formatBytes],
+};
+
+/** `CPU` of `cpuMilli`; a resource that this version does not know keeps its name. */
+export const resourceName = (resource: string): string => RESOURCES[resource]?.[0] ?? resource;
+
+/** An amount of a slot in the unit that people use: `0.5` of 500 `cpuMilli`; `?` when it is not known. */
+export const formatAmount = (resource: string, amount: number | null): string =>
+  amount === null ? '?' : (RESOURCES[resource]?.[1] ?? String)(amount);
+
 interface SlotAmounts {
   readonly cpuMilli: number;
   readonly memoryBytes: number;

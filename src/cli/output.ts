@@ -17,6 +17,8 @@ export interface Shown<Item> {
   readonly columns: readonly Column<Item>[];
   readonly nameOf: (item: Item) => string;
   readonly idOf: (item: Item) => string;
+  /** Told when a list has none. */
+  readonly none?: string;
 }
 
 export interface OutputFlags {
@@ -71,7 +73,7 @@ export class Output {
     if (this.isQuiet) return page.items.forEach((item) => this.line(shown.idOf(item)));
     if (this.format === 'name') return page.items.forEach((item) => this.line(shown.nameOf(item)));
     if (this.isData) return this.data(page);
-    if (page.items.length === 0) return this.say('nothing found');
+    if (page.items.length === 0) return this.say(shown.none ?? 'nothing found');
     this.line(renderTable(page.items, shown.columns, { isWide: this.format === 'wide', now: new Date() }));
   }
 

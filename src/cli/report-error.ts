@@ -60,7 +60,10 @@ function ofCommander(error: CommanderError): ErrorReport {
 }
 
 function ofProblem({ problem }: ProblemLike): ErrorReport {
-  const pointers = problem.errors.map(({ pointer, message }) => `${pointer || 'the request'}: ${message}`);
+  const [only, ...others] = problem.errors;
+  const isToldAlready = only !== undefined && others.length === 0 && problem.detail.endsWith(only.message);
+  const listed = isToldAlready ? [] : problem.errors;
+  const pointers = listed.map(({ pointer, message }) => `${pointer || 'the request'}: ${message}`);
   const request = problem.status >= 500 && problem.instance !== '' ? [`request ${problem.instance}`] : [];
   const text = textOf(problem.detail, [...pointers, ...request], problem.hint);
   return { exitCode: exitCodeOfProblem(problem), text, problem };

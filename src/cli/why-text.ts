@@ -1,10 +1,10 @@
 import type { Why } from '../contract/index.js';
-import { formatAge } from './format-amounts.js';
+import { formatAge, formatAmount, resourceName } from './format-amounts.js';
 
 /** `why` for people: the one reason first, then what stands in the way, then what to do. */
 export function whyText(why: Why, now: Date): string {
   const lines = [
-    `${why.state} for ${formatAge(why.since, now)}${why.reason === null ? '' : `: ${why.reason}`}`,
+    headline(why, now),
     `  ${why.message}`,
     ...why.blockers.map((blocker) => `  ${blockerText(blocker)}`),
     ...queueLines(why),
@@ -15,9 +15,17 @@ export function whyText(why: Why, now: Date): string {
   return lines.join('\n');
 }
 
+function headline({ state, since, reason }: Why, now: Date): string {
+  const age = formatAge(since, now);
+  if (state === 'TERMINATED' || state === 'CANCELLED' || state === 'ERROR') return `${state} ${age} ago`;
+  return `${state} for ${age}${reason === null ? '' : `: ${reason}`}`;
+}
+
 function blockerText({ kind, scope, name, resource, need, used, limit }: Why['blockers'][number]): string {
-  const amounts = resource === null ? '' : `: ${resource} needs ${need ?? '?'}, ${used ?? '?'} of ${limit ?? '?'} used`;
-  return `${kind} of ${scope} ${name}${amounts}`;
+  const subject = kind === scope ? `${kind} ${name}` : `${kind} of ${scope} ${name}`;
+  if (resource === null) return subject;
+  const [needs, holds, most] = [need, used, limit].map((amount) => formatAmount(resource, amount));
+  return `${subject}: needs ${needs} ${resourceName(resource)}, ${holds} of ${most} used`;
 }
 
 function queueLines({ queue }: Why): readonly string[] {

@@ -41,7 +41,11 @@ export const nodeSchema = z
       deviceSchema.extend({ heldBy: z.object({ sessionId: sessionIdSchema, kernelId: kernelIdSchema }).nullable() }),
     ),
     simulated: z.boolean().describe('true when its devices are declared, not found'),
-    lastSeenAt: timestampSchema.nullable(),
+    lastSeenAt: timestampSchema
+      .nullable()
+      .describe(
+        'its last report; its beat goes elsewhere, so an old report says nothing: `state` tells whether it is there',
+      ),
     createdAt: timestampSchema,
     agentVersion: z.string().nullable(),
   })

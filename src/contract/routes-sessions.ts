@@ -3,16 +3,23 @@ import { sessionEventSchema } from './event.js';
 import { logsQuerySchema } from './node-protocol.js';
 import { pageOf, pageQuerySchema } from './page.js';
 import { byName, dryRunQuery, type Route } from './route.js';
-import { createSessionSchema, dryRunSchema, execSchema, sessionSchema, stopSessionSchema } from './session.js';
+import {
+  createSessionSchema,
+  dryRunSchema,
+  execSchema,
+  sessionSchema,
+  sessionStateSchema,
+  stopSessionSchema,
+} from './session.js';
 import { snapshotSchema } from './snapshot.js';
 import { queueEntrySchema, whySchema } from './why.js';
 
 const session = z.object({ session: z.string().min(1).max(130).describe("the session's id, or its name") });
-const list = (value: string | string[]) => (Array.isArray(value) ? value : [value]);
+const list = <Item>(value: Item | Item[]) => (Array.isArray(value) ? value : [value]);
 
 const sessionsQuery = pageQuerySchema.extend({
   state: z
-    .union([z.string().max(32), z.array(z.string().max(32))])
+    .union([sessionStateSchema, z.array(sessionStateSchema)])
     .transform(list)
     .optional(),
   open: z.stringbool().optional().describe('only sessions that have not ended'),

@@ -108,9 +108,8 @@ const nameGrounds = ({ name, nameTakenBy }: AdmissionQuestion): Ground[] =>
         },
       ];
 
-function hintOf(code: ProblemCode, { asked, quotas }: AdmissionQuestion): { readonly hint?: string } {
-  const [quota] = quotas;
+function hintOf(code: ProblemCode, { asked }: AdmissionQuestion): { readonly hint?: string } {
   if (code === 'never_fits') return { hint: `berth node ls --group ${asked.group}` };
-  if (code === 'quota_exceeded' && quota !== undefined) return { hint: `berth quota get ${quota.scope} ${quota.name}` };
+  if (code === 'quota_exceeded') return { hint: 'berth quota ls' };
   return {};
 }

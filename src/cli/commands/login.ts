@@ -14,7 +14,8 @@ export function registerLogin(program: Command): void {
     .argument('<url>', 'of the API, http://host:port')
     .action(
       action(async (context, { args: [url = ''] }) => {
-        if (!URL.canParse(url)) throw usageError(`"${url}" is not a URL: write http://host:port`);
+        if (!/^https?:/.test(url) || !URL.canParse(url))
+          throw usageError(`"${url}" is not a URL: write http://host:port`);
         const token = context.flags.token ?? process.env['BERTH_TOKEN'] ?? (await readToken(context));
         const { Client } = await import('../../sdk/index.js');
         const me = await new Client({ baseUrl: url, token }).me();

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { parseCount, parseDurationMilliseconds } from '../amounts.js';
-import { ExitWith } from '../cli-error.js';
+import { CliError, ExitWith } from '../cli-error.js';
 import { action, interruptSignal } from '../command-context.js';
-import { passFrame } from '../pass-output.js';
+import { EXIT } from '../exit-codes.js';
+import { passFrames, passOutput } from '../pass-output.js';
 import { exitCodeOfSession } from '../session-exit.js';
 
 interface LogsOptions {
@@ -37,7 +38,14 @@ export function registerLogs(program: Command): void {
           kernel,
           signal,
         });
-        for await (const frame of frames) await passFrame(frame);
+        const passed = { stdout: 0, stderr: 0 };
+        const brokeOff = await passFrames(frames, passed);
+        if (brokeOff !== undefined) {
+          const source = { client: berth, session, signal, kernel };
+          const isPart = tail !== undefined || since !== undefined;
+          const isWhole = follow && !isPart && (await passOutput(source, passed, 'kept'));
+          if (!isWhole) throw new CliError(`the output broke off: ${brokeOff}`, EXIT.failure, `berth logs ${session}`);
+        }
         if (exitStatus !== true) return;
         throw new ExitWith(exitCodeOfSession(await berth.sessions.wait(session, { signal })));
       }),

@@ -3,6 +3,7 @@ import type { CreateSessionInput } from '../../contract/index.js';
 import { exitWhenEnded } from '../attached.js';
 import { SESSION } from '../columns.js';
 import { action, type CommandContext } from '../command-context.js';
+import { formatAmount, resourceName } from '../format-amounts.js';
 import { type RunOptions, sessionSpec } from '../session-spec.js';
 
 const collect = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
@@ -57,7 +58,9 @@ async function dryRun({ client, out }: CommandContext, spec: CreateSessionInput)
   for (const { role, node, devices } of answer.kernels)
     out.line(`  ${role} on ${node} ${devices.join(', ')}`.trimEnd());
   for (const { scope, name, slot, held, limit } of answer.quotaAfter) {
-    out.line(`  quota of ${scope} ${name}: ${slot} ${held} of ${limit} after it`);
+    out.line(
+      `  quota of ${scope} ${name}: ${formatAmount(slot, held)} of ${formatAmount(slot, limit)} ${resourceName(slot)} after it`,
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { SessionState } from '../../contract/index.js';
 import { EVENT, SESSION } from '../columns.js';
 import { action } from '../command-context.js';
 import { showList } from '../kinds.js';
@@ -30,7 +31,7 @@ export function registerPs(program: Command): void {
         const isOpen = all !== true && state === undefined;
         const query = {
           ...(isOpen ? { open: true } : {}),
-          state: state?.map((name) => name.toUpperCase()),
+          state: state?.map((name) => name.toUpperCase() as SessionState),
           user,
           project,
           group,

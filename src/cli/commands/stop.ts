@@ -27,7 +27,11 @@ export function registerStop(program: Command): void {
         const berth = await client();
         for (const session of args) {
           const stopped = await berth.sessions.stop(session, how);
-          await out.done(stopped, SESSION, `${stopped.state}; follow: berth wait ${stopped.name}`);
+          const isOver = stopped.endedAt !== null;
+          const text = isOver
+            ? `${stopped.state}: it has ended`
+            : `${stopped.state}; follow: berth wait ${stopped.name}`;
+          await out.done(stopped, SESSION, text);
         }
       }),
     );

@@ -129,6 +129,6 @@ async function tellNext(session: Session, url: string): Promise<void> {
     'demo bob',
     'down',
   ]) {
-    say(`   node dist/berth.js ${command}`);
+    say(`   npx berth ${command}`);
   }
 }

@@ -49,7 +49,7 @@ function actionsFor(row: WhyRow, view: ReasonView | null): Why['actions'] {
   const scope = view !== null && view.reason in quota ? quota[view.reason as keyof typeof quota] : null;
   const actions: Why['actions'] = [];
   if (scope !== null)
-    actions.push({ title: 'See the quota and what it holds', command: `berth quota get ${scope.join(' ')}` });
+    actions.push({ title: 'See the quota and what it holds', command: `berth quota get ${scope.join('/')}` });
   if (view?.blockedBy != null)
     actions.push({ title: 'See what the one ahead waits for', command: `berth why ${view.blockedBy}` });
   if (view !== null && ['no_schedulable_node', 'insufficient_capacity', 'fragmented'].includes(view.reason)) {
