@@ -56,7 +56,7 @@ describe('putFile', () => {
     expect(server.seen).toHaveLength(4);
   });
 
-  test('gives a proxy that is away as many tries as any call, with a pause before each', async () => {
+  test('gives a proxy that is away the tries of every other call, with a pause before each', async () => {
     const { client, server } = await clientOf(transfer, hangUp, transfer, hangUp, transfer, hangUp, transfer, kept);
     expect(await client.folders.putFile(file, 'text')).toMatchObject({ bytes: 4 });
     expect(server.seen).toHaveLength(8);
