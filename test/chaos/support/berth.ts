@@ -14,6 +14,7 @@ import { type StateDir, stateDir } from '../../../src/platform/state-dir.js';
 import { Client } from '../../../src/sdk/index.js';
 import { createStore } from '../../../src/store/create-store.js';
 import type { Store } from '../../../src/store/store.js';
+import { removeContainers } from '../../support/docker.js';
 import { eventually, freePort } from '../../support/process.js';
 import type { PrivateEngine } from './private-engine.js';
 
@@ -145,6 +146,8 @@ function handleOf(started: Started): Berth {
       await store.close();
       signal(supervisorOf(state), 'SIGCONT');
       await down(state);
+      // only a case that failed leaves any
+      if (started.engine === undefined) await removeContainers(`berth.node=${installation.config.node.name}`);
       if (!keep) rmSync(state.root, { recursive: true, force: true });
     },
   };
