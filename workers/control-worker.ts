@@ -34,7 +34,7 @@ function workflowSource(): { workflowBundle: { codePath: string } } | { workflow
 export async function createControlWorker(options: ControlWorkerOptions): Promise<{
   readonly worker: Worker;
   readonly connection: NativeConnection;
-  becomeCurrent(): Promise<void>;
+  readonly becomeCurrent: () => Promise<void>;
 }> {
   const { address, namespace, buildId, dependencies, maxCachedWorkflows = 500, wrap = asTheyAre } = options;
   const { connection: client } = connectTemporal({ address, namespace });

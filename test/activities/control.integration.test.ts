@@ -8,20 +8,20 @@ import { GIB, joinNode, type Ledger, openLedger, submit, unsound } from '../stor
 
 let ledger: Ledger;
 let dependencies: ControlDependencies;
-const placed: string[] = [];
+const placed: SessionId[] = [];
 let kicks = 0;
 beforeAll(async () => {
   ledger = await openLedger();
   const door = {
     kickGroup: async () => void (kicks += 1),
-    signalSession: async ({ sessionId }: { sessionId: string }) => placed.push(sessionId) > 0,
+    signalSession: async ({ sessionId }: { sessionId: SessionId }) => placed.push(sessionId) > 0,
   };
   const log = { warn: () => undefined };
   dependencies = { store: ledger.store, door: door as never, newKernelId, log, count: () => undefined };
 });
 afterAll(() => ledger.store.close());
 
-const tiny = { kernels: [{ role: 'main', slots: { cpuMilli: 1, memoryBytes: 4 * 2 ** 20 } }] };
+const tiny = { kernels: [{ role: 'main', slots: { cpuMilli: 1, memoryBytes: 6 * 2 ** 20 } }] };
 
 test('of two admissions of one name at once one is refused as a conflict, when its activity is tried again', async () => {
   const ids = [await submit(ledger, { ...tiny, name: 'twin' }), await submit(ledger, { ...tiny, name: 'twin' })];
@@ -36,10 +36,10 @@ test('of two admissions of one name at once one is refused as a conflict, when i
 
 test('a pass that places a thousand tells counts and the head of the queue, below 4 KiB, and signals each once', async () => {
   await joinNode(ledger.store, 'n2', 0, { capacity: { cpuMilli: 64_000, memoryBytes: 64 * GIB } });
-  const wanted = new Set<string>();
+  const wanted = new Set<SessionId>();
   for (let rest = 1_000; rest > 0; rest -= 50)
     for (const id of await Promise.all(Array.from({ length: 50 }, () => submit(ledger, tiny)))) wanted.add(id);
-  for (const id of wanted) await admit(dependencies, id as SessionId);
+  for (const id of wanted) await admit(dependencies, id);
   kicks = 0;
   const report = await planGroup(dependencies, 'default');
   expect(report.placed).toBeGreaterThanOrEqual(1_000);

@@ -55,7 +55,7 @@ const shownOf = async (id: string) => {
 async function submit(more: object = {}): Promise<SessionId> {
   const made = await api.call(bob, 'POST', '/v1/sessions', session({ name: 'train', ...more }));
   expect(made.statusCode).toBe(201);
-  return (made.json() as { id: SessionId }).id;
+  return made.json<{ id: SessionId }>().id;
 }
 
 test("Temporal's UI tells of a session who, where and why: waiting, running and ended", async () => {
@@ -112,7 +112,7 @@ test('a secret of a request stands in no history, no table, no log line and no a
   for (const [where, text] of Object.entries({ histories, decoded, tables, logged, answers }))
     expect(JSON.stringify(text), where).not.toContain(marker);
   const key = await api.call(bob, 'POST', '/v1/keys', { name: 'robot' });
-  expect(await wholeDatabase()).not.toContain((key.json() as { secret: string }).secret);
+  expect(await wholeDatabase()).not.toContain(key.json<{ secret: string }>().secret);
 });
 
 /** Every row of every table as text; bytes as the text that they may be. */

@@ -20,7 +20,7 @@ describe('recorded histories', () => {
 
   test.each(histories)('%s replays', async (file) => {
     const history: unknown = JSON.parse(readFileSync(join(FOLDER, file), 'utf8'));
-    await Worker.runReplayHistory({ workflowBundle }, history as never, `${file.split('-')[0]}/replayed`);
+    await Worker.runReplayHistory({ workflowBundle }, history, `${file.split('-')[0]}/replayed`);
   });
 
   test('a history that does not fit is noticed', async () => {

@@ -22,7 +22,7 @@ beforeAll(async () => {
     wrap: (activities) => {
       const wrapped: Record<string, unknown> = { ...activities };
       for (const step of STEPS) {
-        const act = activities[step] as (...input: unknown[]) => Promise<unknown>;
+        const act = (activities as unknown as Record<Step, (...input: unknown[]) => Promise<unknown>>)[step];
         wrapped[step] = async (...input: unknown[]) => {
           await breakOnce(step, 'before');
           const answer = await act(...input);
