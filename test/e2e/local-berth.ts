@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'dist', 'berth.js');
+const DIST = join(import.meta.dirname, '..', '..', 'dist');
+const PROGRAM = join(DIST, 'berth.js');
 const GIB = 2 ** 30;
 
 export interface Ran {
@@ -16,6 +17,8 @@ export interface LocalBerth {
   readonly directory: string;
   /** The command line, against this Berth. */
   readonly run: (...args: readonly string[]) => Promise<Ran>;
+  /** What `npm run quickstart` does once Berth is up. */
+  readonly quickstart: () => Promise<Ran>;
   readonly remove: () => Promise<void>;
 }
 
@@ -35,13 +38,14 @@ export async function startBerth(name: string): Promise<LocalBerth> {
   };
   writeFileSync(join(directory, 'config.yaml'), stringify({ version: 1, ports: {}, controlWorkers: 1, node }));
   const env = { ...process.env, BERTH_STATE: directory, BERTH_URL: '', BERTH_TOKEN: '', HOME: directory };
-  const run = (...args: readonly string[]): Promise<Ran> => runProgram(args, { env, cwd: directory });
+  const run = (...args: readonly string[]): Promise<Ran> => runProgram([PROGRAM, ...args], { env, cwd: directory });
+  const quickstart = (): Promise<Ran> => runProgram([join(DIST, 'quickstart.js')], { env, cwd: directory });
   const remove = async (): Promise<void> => {
     await run('down');
     rmSync(directory, { recursive: true, force: true });
   };
   const up = await run('up', '--state', directory, '--timeout', '180');
-  if (up.code === 0) return { directory, run, remove };
+  if (up.code === 0) return { directory, run, quickstart, remove };
   await remove();
   throw new Error(`berth did not come up: ${up.stderr}`);
 }
@@ -51,7 +55,7 @@ function runProgram(
   options: { readonly env: NodeJS.ProcessEnv; readonly cwd: string },
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [PROGRAM, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
