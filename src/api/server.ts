@@ -37,10 +37,13 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply
   return reply.code(body.status).type(PROBLEM_TYPE).serializer(JSON.stringify).send(body);
 }
 
+/** A client that went away cuts off what was asked for it: no part is to blame. */
+const isGone = ({ socket }: FastifyRequest): boolean => socket.destroyed;
+
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = refusalOf(error, request);
   if (refusal.code === 'internal') request.log.error({ err: error }, 'a request failed');
-  else if (refusal.code === 'unavailable') request.log.warn({ err: error }, 'a part was away');
+  else if (refusal.code === 'unavailable' && !isGone(request)) request.log.warn({ err: error }, 'a part was away');
   if (error instanceof ProblemError) void reply.headers(error.headers);
   if (reply.raw.headersSent) {
     reply.raw.destroy();

@@ -7,6 +7,7 @@ import {
   createSessionSchema,
   dryRunSchema,
   execSchema,
+  SESSION_STATES,
   sessionSchema,
   sessionStateSchema,
   stopSessionSchema,
@@ -19,7 +20,7 @@ const list = <Item>(value: Item | Item[]) => (Array.isArray(value) ? value : [va
 
 const sessionsQuery = pageQuerySchema.extend({
   state: z
-    .union([sessionStateSchema, z.array(sessionStateSchema)])
+    .union([sessionStateSchema, z.array(sessionStateSchema)], { error: `one of ${SESSION_STATES.join(', ')}` })
     .transform(list)
     .optional(),
   open: z.stringbool().optional().describe('only sessions that have not ended'),

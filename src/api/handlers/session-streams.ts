@@ -29,6 +29,7 @@ async function locate({ store }: ApiDeps, session: Session, kernel: string): Pro
   if (place !== null) return place;
   const roles = session.kernels.map(({ role }) => role);
   if (session.kernels.some(({ id, role }) => id === kernel || role === kernel)) {
+    if (hasEnded(session)) throw problem('gone', `${session.name} ended before it was on a node: it has no output`);
     throw problem('conflict', `${session.name} is not on a node yet`, { hint: `berth why ${session.name}` });
   }
   throw problem('not_found', `${session.name} has no kernel ${kernel}; it has ${roles.join(', ')}`);

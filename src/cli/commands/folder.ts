@@ -83,7 +83,8 @@ function registerFiles(folder: Command): void {
     .argument('<folder[:path]>', 'where to; its own name when the path is left out or ends with /')
     .action(
       action(async ({ client, out }, { args: [file = '', text = ''] }) => {
-        if (!existsSync(file) || !statSync(file).isFile()) throw usageError(`${file} is not a file here`);
+        if (!existsSync(file)) throw usageError(`there is no file ${file} here`);
+        if (!statSync(file).isFile()) throw usageError(`${file} is no file: put takes one file at a time`);
         const { folder, path = '' } = parseFolderPath(text);
         const target = path === '' || path.endsWith('/') ? `${path}${basename(file)}` : path;
         const open = () => createReadStream(file, { highWaterMark: 256 * 1024 }) as AsyncIterable<Uint8Array>;
@@ -91,7 +92,7 @@ function registerFiles(folder: Command): void {
         const uploaded = await folders.putFile({ folder, path: target }, open, { signal: interruptSignal() });
         if (out.isData) return out.data(uploaded);
         out.line(uploaded.path);
-        out.say(`${formatBytes(uploaded.bytes)}, sha256 ${uploaded.sha256}`);
+        out.say(`${sizeText(uploaded.bytes)}, sha256 ${uploaded.sha256}`);
       }),
     );
   folder
@@ -106,7 +107,10 @@ function registerFiles(folder: Command): void {
         const bytes = (await client()).folders.getFile({ folder, path }, { signal: interruptSignal() });
         const target = file ?? basename(path);
         const saved = await saveBytes(bytes, target);
-        if (target !== '-') out.say(`${target}: ${formatBytes(saved.bytes)}, sha256 ${saved.sha256}`);
+        if (target !== '-') out.say(`${target}: ${sizeText(saved.bytes)}, sha256 ${saved.sha256}`);
       }),
     );
 }
+
+/** `2 bytes`, `4.5Ki`. */
+const sizeText = (bytes: number): string => (bytes < 1024 ? `${bytes} bytes` : formatBytes(bytes));

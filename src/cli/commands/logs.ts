@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Client } from '../../sdk/index.js';
 import { parseCount, parseDurationMilliseconds } from '../amounts.js';
 import { CliError, ExitWith } from '../cli-error.js';
 import { action, interruptSignal } from '../command-context.js';
@@ -31,6 +32,7 @@ export function registerLogs(program: Command): void {
         const signal = interruptSignal();
         const follow = options.follow === true || exitStatus === true;
         const berth = await client({ isFollowing: follow });
+        if (follow) await untilRunning(berth, session, signal);
         const frames = berth.sessions.logs(session, {
           follow,
           tail: tail === undefined ? undefined : parseCount({ name: '--tail', text: tail }),
@@ -50,6 +52,16 @@ export function registerLogs(program: Command): void {
         throw new ExitWith(exitCodeOfSession(await berth.sessions.wait(session, { signal })));
       }),
     );
+}
+
+const BEFORE_RUNNING: readonly string[] = ['SUBMITTED', 'PENDING', 'SCHEDULED', 'PREPARING', 'CREATING'];
+
+/** There is nothing to follow before it runs; one that ends without has no output, or ended at once. */
+async function untilRunning({ sessions }: Client, session: string, signal: AbortSignal): Promise<void> {
+  const { id, name, state } = await sessions.get(session, { signal });
+  if (!BEFORE_RUNNING.includes(state)) return;
+  process.stderr.write(`${name} is ${state}; its output follows when it runs (why: berth why ${name})\n`);
+  await sessions.wait(id, { for: 'running', signal });
 }
 
 /** Whole seconds, upwards: rather a line too many than one too few. */
