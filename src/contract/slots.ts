@@ -27,7 +27,7 @@ export type Slots = z.infer<typeof slotsSchema>;
 export const kernelSlotsSchema = z
   .strictObject({
     cpuMilli: cpuMilli.min(1, 'at least 1 millicore'),
-    memoryBytes: bytes.min(4 * 2 ** 20, 'at least 4 MiB (4194304)'),
+    memoryBytes: bytes.min(6 * 2 ** 20, 'at least 6 MiB (6291456): the container engine gives no less'),
     gpuCount: devices.default(0),
     gpuMemoryBytes: bytes.default(0),
   })

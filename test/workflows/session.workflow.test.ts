@@ -42,7 +42,7 @@ describe('a batch session', () => {
   });
 
   test('costs six activities, at most three signals and three search-attribute upserts', async () => {
-    plane.node.behaviour.exitAfterMs = 50;
+    plane.node.behaviour.exitAfterMs = 1_500; // after it was seen running
     const id = await plane.submit();
     await plane.until(id, 'TERMINATED');
     const counts = await plane.historyCounts(id);
