@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import type { Client } from '@temporalio/client';
-import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
+import './quiet-temporal.js';
 import type { ControlActivities } from '../../activities/control/control-activities.js';
 import type { ControlDependencies } from '../../activities/control/dependencies.js';
 import type { CreateSessionInput, Session, SessionId } from '../../src/contract/index.js';
@@ -43,13 +43,6 @@ export interface ControlPlaneOptions {
   readonly worker?: boolean;
   readonly wrap?: (activities: ControlActivities) => ControlActivities;
 }
-
-const quiet = makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' });
-Runtime.install({
-  logger: new DefaultLogger('WARN', () => undefined),
-  telemetryOptions: { logging: { filter: quiet, forward: {} } },
-  shutdownSignals: [],
-});
 
 const SHORT: Durations = { ...DEFAULT_DURATIONS, slowNetMs: 2_000, nodeScheduleToStartMs: 5_000, removeRetryMs: 200 };
 
