@@ -80,6 +80,10 @@ const COURSES: Record<string, (plane: ControlPlane) => Promise<SessionId | strin
   },
 };
 
+/** Stack traces name folders of this machine and mean nothing to a replay. */
+const withoutPaths = (history: string): string =>
+  history.replaceAll(/"stackTrace": "(?:[^"\\]|\\.)*"/g, '"stackTrace": ""');
+
 async function record(names: readonly string[]): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   const plane = await startControlPlane();
@@ -89,7 +93,7 @@ async function record(names: readonly string[]): Promise<void> {
         delete plane.node.behaviour[key as keyof typeof plane.node.behaviour];
       const id = (await COURSES[name]?.(plane)) ?? '';
       const workflowId = id.includes('/') ? id : sessionWorkflowId(id);
-      writeFileSync(join(FOLDER, `${name}.json`), historyOf(plane.temporal, workflowId));
+      writeFileSync(join(FOLDER, `${name}.json`), withoutPaths(historyOf(plane.temporal, workflowId)));
       process.stdout.write(`${name}\n`);
     }
   } finally {
