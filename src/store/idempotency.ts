@@ -13,6 +13,17 @@ interface KeyRow {
 }
 type Entry = Parameters<IdempotencyStore['begin']>[0];
 
+const DIED_AFTER_SECONDS = 120;
+
+/** A first try that gave no answer for longer than any request lives has died; one of those who come back goes on. */
+async function takeOver(db: StoreContext['db'], { principal, route, key }: Entry): Promise<boolean> {
+  const taken = await db.run(sql`
+    UPDATE idempotency SET created_at = now()
+    WHERE principal = ${principal} AND route = ${route} AND key = ${key} AND status IS NULL
+      AND created_at < now() - ${DIED_AFTER_SECONDS}::int * interval '1 second'`);
+  return taken > 0;
+}
+
 /** Kept for 24 h. */
 export function createIdempotencyStore({ db }: StoreContext): IdempotencyStore {
   const begin = async (entry: Entry) => {
@@ -30,7 +41,10 @@ export function createIdempotencyStore({ db }: StoreContext): IdempotencyStore {
     if (row === undefined) return { outcome: 'running' as const, resourceId: await resourceOf(entry) };
     if (row.is_new) return { outcome: 'new' as const, resourceId: row.resource_id };
     if (!row.body_hash.equals(entry.bodyHash)) return { outcome: 'reused' as const };
-    if (row.status === null) return { outcome: 'running' as const, resourceId: row.resource_id };
+    if (row.status === null) {
+      const outcome = (await takeOver(db, entry)) ? ('new' as const) : ('running' as const);
+      return { outcome, resourceId: row.resource_id };
+    }
     return { outcome: 'done' as const, resourceId: row.resource_id, status: row.status, body: row.body };
   };
   const resourceOf = async (entry: Entry): Promise<string> => {

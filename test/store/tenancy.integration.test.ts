@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FolderId, Principal } from '../../src/contract/index.js';
 import { groupPolicySchema } from '../../src/contract/index.js';
@@ -241,6 +242,18 @@ describe('an idempotency key', () => {
     await store.idempotency.forget({ ...call, key: 'k3' });
     expect(await store.idempotency.begin({ ...call, key: 'k3' })).toMatchObject({ outcome: 'new' });
     expect(await store.idempotency.sweep()).toBe(0);
+  });
+  test('whose first try died without an answer is taken over by one of two who come back', async () => {
+    const call = { ...entry, key: 'k4', resourceId: 'ses_first' };
+    await store.idempotency.begin(call);
+    const client = new pg.Client({ connectionString: ledger.url });
+    await client.connect();
+    await client.query("UPDATE idempotency SET created_at = now() - interval '3 minutes' WHERE key = 'k4'");
+    await client.end();
+    const again = { ...call, resourceId: 'ses_second' };
+    const answers = await Promise.all([store.idempotency.begin(again), store.idempotency.begin(again)]);
+    expect(answers.map(({ outcome }) => outcome).toSorted()).toEqual(['new', 'running']);
+    for (const answer of answers) expect(answer).toMatchObject({ resourceId: 'ses_first' });
   });
   test('of a submission without an answer is found by the sweeper', async () => {
     const sessionId = await submit(ledger);
