@@ -10,6 +10,8 @@ export const ADMIT_UPDATE_ID = 'admit';
 /** Signals to a session. Each carries the attempt that its row shows; the session ignores an older one. */
 export interface SessionSignal {
   readonly attempt: number;
+  /** With a stop: from SIGTERM to SIGKILL, instead of the session's own. */
+  readonly graceMs?: number;
 }
 export const placedSignal = defineSignal<[SessionSignal]>('placed');
 export const stopSignal = defineSignal<[SessionSignal]>('stop');

@@ -70,7 +70,7 @@ async function removeFrom(attempt: Attempt, place: Placement['nodes'][number]): 
     sessionId: session.sessionId,
     attempt: placement.attempt,
     kernelIds: place.kernels.map(({ kernelId }) => kernelId),
-    graceMs: placement.graceMs,
+    graceMs: attempt.inbox.stopGraceMs ?? placement.graceMs,
   };
   for (let tries = 1; ; tries += 1) {
     try {

@@ -13,6 +13,8 @@ export interface SessionInbox {
   /** Highest attempt that a `placed` named. */
   placed: number;
   stop: number | null;
+  /** The shortest grace that a stop asked for; null leaves the session's own. */
+  stopGraceMs: number | null;
   exited: number;
   healthy: number;
   unhealthy: number;
@@ -20,7 +22,7 @@ export interface SessionInbox {
 
 /** Opens the handlers; called before the first await, since a signal may arrive with the very first task. */
 export function openInbox(): SessionInbox {
-  const inbox: SessionInbox = { placed: 0, stop: null, exited: 0, healthy: 0, unhealthy: 0 };
+  const inbox: SessionInbox = { placed: 0, stop: null, stopGraceMs: null, exited: 0, healthy: 0, unhealthy: 0 };
   const newest =
     (key: 'placed' | 'exited' | 'healthy' | 'unhealthy') =>
     ({ attempt }: SessionSignal) => {
@@ -30,7 +32,8 @@ export function openInbox(): SessionInbox {
   setHandler(exitedSignal, newest('exited'));
   setHandler(healthySignal, newest('healthy'));
   setHandler(unhealthySignal, newest('unhealthy'));
-  setHandler(stopSignal, ({ attempt }) => {
+  setHandler(stopSignal, ({ attempt, graceMs }) => {
+    if (graceMs !== undefined) inbox.stopGraceMs = Math.min(inbox.stopGraceMs ?? graceMs, graceMs);
     inbox.stop = Math.max(inbox.stop ?? 0, attempt);
   });
   return inbox;

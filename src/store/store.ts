@@ -31,6 +31,8 @@ export interface DueSignal {
   readonly sessionId: SessionId;
   readonly kind: 'placed' | 'stop' | 'exited' | 'healthy' | 'unhealthy';
   readonly attempt: number;
+  /** With a `stop`: what was asked for instead of the session's own grace; 0 kills at once. */
+  readonly graceMs?: number;
 }
 
 /** One pass over a group: opened with the group's advisory lock, `dirty` cleared before anything was read. */

@@ -103,9 +103,9 @@ const answerIsLate = (error: unknown): boolean =>
   error instanceof WorkflowUpdateFailedError ||
   isGrpcServiceError(error);
 
-async function signalSession(client: Client, { sessionId, kind, attempt }: DueSignal): Promise<boolean> {
+async function signalSession(client: Client, { sessionId, kind, ...told }: DueSignal): Promise<boolean> {
   try {
-    await client.workflow.getHandle(sessionWorkflowId(sessionId)).signal(kind, { attempt });
+    await client.workflow.getHandle(sessionWorkflowId(sessionId)).signal(kind, told);
     return true;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;

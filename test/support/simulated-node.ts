@@ -79,14 +79,14 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
           setTimeout(() => void exit(kernelId, attempt, exitCode).catch(() => undefined), exitAfterMs);
       }
     },
-    async removeKernels({ attempt, kernelIds }) {
+    async removeKernels({ attempt, kernelIds, graceMs }) {
       if ((behaviour.failRemovals ?? 0) > 0) {
         behaviour.failRemovals = (behaviour.failRemovals ?? 0) - 1;
         throw new Error('the engine does not answer');
       }
       for (const kernelId of kernelIds) {
         if (running.has(kernelId)) await exit(kernelId, attempt, 143);
-        log.push(`remove ${kernelId}`);
+        log.push(`remove ${kernelId} within ${graceMs} ms`);
       }
     },
     presence: heartbeatUntilCancelled,

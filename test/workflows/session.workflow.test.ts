@@ -84,6 +84,23 @@ describe('a stop', () => {
   });
 });
 
+test.each([
+  ['told at once', true],
+  ['sent again from the row', false],
+])('a kill ends without the grace: %s', async (_title, tell) => {
+  const sessionId = await plane.submit();
+  await plane.until(sessionId, 'RUNNING');
+  const kill = { sessionId, cause: 'user-stop', actor: 'admin', message: '', graceMs: 0, force: true } as const;
+  const stopped = await plane.store.sessions.requestStop(kill);
+  if (tell) await plane.door.signalSession({ sessionId, kind: 'stop', attempt: stopped?.attempt ?? 0, graceMs: 0 });
+  else {
+    const due = await plane.store.planning.dueSignals({ olderThanMs: -1_000, limit: 100 });
+    for (const signal of due) await plane.door.signalSession(signal);
+  }
+  await plane.until(sessionId, 'TERMINATED');
+  expect(plane.node.log.at(-1)).toContain('within 0 ms');
+});
+
 describe('a failed start', () => {
   test('releases the node, then the ledger, then wakes the next', async () => {
     const failure = { cause: 'bad-command', whose: 'user', message: 'no such program' } as const;

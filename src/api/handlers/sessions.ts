@@ -25,16 +25,20 @@ interface Stop {
 /** Records the stop in the ledger, then tells the session's workflow. A second stop changes nothing. */
 async function stop(deps: ApiDeps, session: Session, how: Stop & { readonly by: Principal }): Promise<void> {
   const { by, graceSeconds, force, reason = '' } = how;
+  const asked = graceSeconds === undefined ? null : Math.round(graceSeconds * 1000);
+  const graceMs = force ? 0 : asked;
   const stopped = await deps.store.sessions.requestStop({
     sessionId: session.id,
     cause: by.userId === session.userId ? 'user-stop' : 'operator-stop',
     actor: by.userName,
     message: reason,
-    graceMs: graceSeconds === undefined ? null : Math.round(graceSeconds * 1000),
+    graceMs,
     force,
   });
   if (stopped === null) throw problem('conflict', `${session.name} is not admitted yet`, { retryAfterSeconds: 1 });
-  deliver(deps, [{ sessionId: session.id, kind: 'stop', attempt: stopped.attempt }]);
+  deliver(deps, [
+    { sessionId: session.id, kind: 'stop', attempt: stopped.attempt, ...(graceMs !== null && { graceMs }) },
+  ]);
   if (stopped.changed) await kick(deps, session.group, true);
 }
 

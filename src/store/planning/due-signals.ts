@@ -10,12 +10,12 @@ const FORGOTTEN_AFTER = sql`interval '1 hour'`;
  * A SCHEDULED row is a `placed` that nobody acknowledged, a row with a stop that has not ended a `stop`, one that ends by
  * itself an `exited`. Each is given out again only when its last sending is older than `olderThanMs`: this marks it as sent.
  */
-export function dueSignals(
+export async function dueSignals(
   db: Runner,
   query: Parameters<PlanningStore['dueSignals']>[0],
 ): Promise<readonly DueSignal[]> {
   const inGroup = query.group === undefined ? sql`true` : sql`group_name = ${query.group}`;
-  return db.rows<DueSignal & { readonly sessionId: SessionId }>(sql`
+  const rows = await db.rows<Omit<DueSignal, 'graceMs'> & { sessionId: SessionId; graceMs: number | null }>(sql`
     WITH due AS (
       SELECT id, CASE
           WHEN stop_requested_at IS NOT NULL OR state = 'CANCELLED' THEN 'stop'
@@ -30,5 +30,7 @@ export function dueSignals(
       ORDER BY signalled_at LIMIT ${query.limit} FOR NO KEY UPDATE SKIP LOCKED)
     UPDATE sessions s SET signalled_at = now(),
       health_sends = CASE WHEN due.kind IN ('healthy', 'unhealthy') THEN s.health_sends + 1 ELSE s.health_sends END
-    FROM due WHERE s.id = due.id RETURNING s.id AS "sessionId", due.kind, s.attempt`);
+    FROM due WHERE s.id = due.id RETURNING s.id AS "sessionId", due.kind, s.attempt,
+      CASE WHEN due.kind <> 'stop' THEN NULL WHEN s.stop_force THEN 0 ELSE s.stop_grace_ms END AS "graceMs"`);
+  return rows.map(({ graceMs, ...signal }) => (graceMs === null ? signal : { ...signal, graceMs }));
 }
