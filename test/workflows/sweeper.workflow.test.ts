@@ -58,7 +58,7 @@ describe('an open row without a workflow', () => {
     expect(await plane.until(id, 'TERMINATED')).toMatchObject({ result: 'stopped' });
     expect(plane.node.log.filter((line) => line.includes(kernelId))).toEqual([
       `start ${kernelId}`,
-      `remove ${kernelId}`,
+      `remove ${kernelId} within 10000 ms`,
     ]);
     await plane.settled();
   });
