@@ -37,11 +37,12 @@ export function registration(
     address: new URL(settings.agentUrl).hostname.replace(/^\[|\]$/g, ''),
     engineId: engine.id,
     agentVersion: settings.agentVersion,
+    images: [],
   };
 }
 
 /** A device whose memory is not known cannot be placed on, and the contract has no place for it. */
 function contractDevice({ id, index, model, memoryBytes, simulated, healthy }: FoundDevice): Device | undefined {
   if (memoryBytes < 1) return undefined;
-  return { id, index, model: model.slice(0, 128), memoryBytes, simulated, healthy };
+  return { id, index, model: model.slice(0, 128), memoryBytes, simulated, healthy, sharing: 'none', parentId: null };
 }

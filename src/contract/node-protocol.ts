@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { kernelIdSchema, nameSchema, sessionIdSchema, timestampSchema } from './ids.js';
 import { deviceSchema, nodeCapacitySchema } from './node.js';
-import { endCauseSchema, healthCheckSchema } from './session.js';
+import { endCauseSchema, healthCheckSchema, noticeSchema } from './session.js';
 
 /** What an agent says of its machine when it starts, and when that changes. */
 export const registerNodeSchema = z
@@ -15,6 +15,7 @@ export const registerNodeSchema = z
     address: z.string().max(255),
     engineId: z.string().max(255).describe("the container engine's own id: agents of one engine share its networks"),
     agentVersion: z.string().max(64),
+    images: z.array(z.string().max(512)).max(500).default([]).describe('references and digests that the engine holds'),
   })
   .meta({ id: 'RegisterNode' });
 export type RegisterNode = z.infer<typeof registerNodeSchema>;
@@ -50,6 +51,18 @@ export const reconciledSchema = z
   })
   .meta({ id: 'Reconciled' });
 export type Reconciled = z.infer<typeof reconciledSchema>;
+
+/** What an agent says of the machine itself: its checks (a configured command, GPU errors) and the images it holds. */
+export const nodeHealthReportSchema = z
+  .strictObject({
+    healthy: z.boolean(),
+    reason: z.string().max(500).describe('the check that failed, and what it said; empty when healthy'),
+    /** Devices that must not be given out (Xid, ECC, fallen off the bus), each with its reason. */
+    unhealthyDevices: z.array(z.strictObject({ id: z.string().max(128), reason: z.string().max(500) })).max(1024),
+    images: z.array(z.string().max(512)).max(500),
+  })
+  .meta({ id: 'NodeHealthReport' });
+export type NodeHealthReport = z.infer<typeof nodeHealthReportSchema>;
 
 const kernelReport = { kernelId: kernelIdSchema, attempt: z.int().min(1) };
 
@@ -121,11 +134,23 @@ export const launchOrderSchema = z
     environment: z.record(z.string(), z.string()),
     cpuMilli: z.int(),
     memoryBytes: z.int(),
-    devices: z.array(deviceSchema),
+    devices: z.array(
+      deviceSchema.extend({
+        share: z
+          .object({ memoryBytes: z.int(), limitBytes: z.int() })
+          .nullable()
+          .default(null)
+          .describe('a part of its memory, kept to by `sharing`; null: the whole device'),
+      }),
+    ),
     mounts: z.array(z.object({ volume: z.string(), folderId: z.string(), target: z.string(), readOnly: z.boolean() })),
     ports: z.array(z.object({ name: z.string(), containerPort: z.int() })),
     healthCheck: healthCheckSchema.nullable().describe('of the main kernel only'),
     gracePeriodSeconds: z.number(),
+    notice: noticeSchema.prefault({}).describe('how it is told that it will be stopped'),
+    /** May run again elsewhere: an agent out of contact for `contactLimitSeconds` stops it, before the ledger starts it elsewhere. */
+    retryable: z.boolean().default(true),
+    contactLimitSeconds: z.number().default(240),
     peers: z.array(
       z.object({
         hostname: z.string(),

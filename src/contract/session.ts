@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { endCauseSchema } from './end-causes.js';
 import {
   folderIdSchema,
   kernelIdSchema,
@@ -8,7 +9,15 @@ import {
   timestampSchema,
   userIdSchema,
 } from './ids.js';
-import { kernelSlotsSchema, slotsSchema } from './slots.js';
+import { guaranteesSchema, sharingSchema } from './node.js';
+import { sessionKindSchema } from './session-kinds.js';
+import { dependsOnSchema, noticeSchema, placementWishesSchema, retrySchema } from './session-wishes.js';
+import { kernelSlotsSchema, LARGEST_BYTES, slotsSchema } from './slots.js';
+import { expectedStartSchema } from './why.js';
+
+export * from './end-causes.js';
+export * from './session-kinds.js';
+export * from './session-wishes.js';
 
 export const SESSION_STATES = [
   'PENDING',
@@ -16,6 +25,7 @@ export const SESSION_STATES = [
   'PREPARING',
   'CREATING',
   'RUNNING',
+  'PREEMPTING',
   'TERMINATING',
   'TERMINATED',
   'CANCELLED',
@@ -24,39 +34,10 @@ export const SESSION_STATES = [
 export const sessionStateSchema = z.enum(SESSION_STATES);
 export type SessionState = (typeof SESSION_STATES)[number];
 
-export const SESSION_KINDS = ['interactive', 'batch', 'inference', 'system'] as const;
-export const sessionKindSchema = z.enum(SESSION_KINDS);
-
 /** How an ended session ended. `none` while it has not. */
 export const SESSION_RESULTS = ['none', 'success', 'failure', 'stopped', 'cancelled', 'platform-failure'] as const;
 export const sessionResultSchema = z.enum(SESSION_RESULTS);
 export type SessionResult = (typeof SESSION_RESULTS)[number];
-
-/**
- * Why a session ended, or is ending. `user-failure` covers a container that exits non-zero; the others of the
- * request's own fault are `bad-image`, `bad-command`, `out-of-memory`, `health-check`, `max-runtime`.
- */
-export const END_CAUSES = [
-  'completed',
-  'user-failure',
-  'user-stop',
-  'operator-stop',
-  'bad-image',
-  'bad-command',
-  'out-of-memory',
-  'health-check',
-  'start-deadline',
-  'max-runtime',
-  'port-taken',
-  'folder-refused',
-  'pull-failed',
-  'device-unavailable',
-  'engine-failed',
-  'node-lost',
-  'workflow-lost',
-] as const;
-export const endCauseSchema = z.enum(END_CAUSES);
-export type EndCause = (typeof END_CAUSES)[number];
 
 /** An absolute, normalised path inside the container. */
 export const containerPathSchema = z
@@ -101,6 +82,12 @@ export const kernelGroupSchema = z
     role: nameSchema.default('main'),
     count: z.int().min(1).max(256).default(1),
     slots: kernelSlotsSchema,
+    gpuMemoryLimitBytes: z
+      .int()
+      .min(1)
+      .max(LARGEST_BYTES)
+      .optional()
+      .describe('of a share: the most it may use; what it asks for when omitted. A neighbour never raises it'),
   })
   .meta({ id: 'KernelGroup' });
 
@@ -161,6 +148,16 @@ export const createSessionSchema = z
     minRuntimeSeconds: z.number().min(0).max(31_536_000).default(0),
     gracePeriodSeconds: z.number().min(0).max(3600).default(10),
     failurePolicy: z.enum(['strict', 'main']).default('strict'),
+    startsAt: timestampSchema.optional().describe('not before this'),
+    dependsOn: z.array(dependsOnSchema).max(100).default([]),
+    preemptible: z
+      .boolean()
+      .optional()
+      .describe('may be stopped for others where the group allows it; true when omitted, but for inference and system'),
+    resumable: z.boolean().default(false).describe('goes on from a checkpoint when it is started again'),
+    notice: noticeSchema.prefault({}),
+    retry: retrySchema.prefault({}),
+    placement: placementWishesSchema.prefault({}),
     labels: z
       .record(
         z
@@ -187,9 +184,21 @@ export const createSessionSchema = z
     message: 'at most 256 kernels',
     path: ['kernels'],
   })
-  .refine((spec) => spec.kernels.every((group) => group.slots.gpuMemoryBytes === 0), {
-    message: 'shares of a device (gpuMemoryBytes) are not offered by this group; ask for whole devices with gpuCount',
+  .refine((spec) => spec.kernels.every(({ slots }) => slots.gpuCount === 0 || slots.gpuMemoryBytes === 0), {
+    message: 'a kernel has whole devices (gpuCount) or a share of one (gpuMemoryBytes), not both',
     path: ['kernels'],
+  })
+  .refine(
+    (spec) =>
+      spec.kernels.every(
+        ({ slots, gpuMemoryLimitBytes: limit }) =>
+          limit === undefined || (slots.gpuMemoryBytes > 0 && limit >= slots.gpuMemoryBytes),
+      ),
+    { message: 'gpuMemoryLimitBytes goes with a share (gpuMemoryBytes) and is not below it', path: ['kernels'] },
+  )
+  .refine((spec) => spec.maxRuntimeSeconds === undefined || spec.minRuntimeSeconds <= spec.maxRuntimeSeconds, {
+    message: 'not above maxRuntimeSeconds',
+    path: ['minRuntimeSeconds'],
   })
   .refine((spec) => new Set(spec.mounts.map((mount) => mount.target)).size === spec.mounts.length, {
     message: 'each mount has its own target',
@@ -210,7 +219,23 @@ export const kernelSchema = z
     rank: z.int(),
     slots: slotsSchema,
     node: z.string().nullable(),
-    devices: z.array(z.object({ id: z.string(), model: z.string(), simulated: z.boolean() })),
+    devices: z.array(
+      z.object({
+        id: z.string(),
+        model: z.string(),
+        simulated: z.boolean(),
+        share: z
+          .object({
+            memoryBytes: z.int().describe('promised: what was asked for, or the whole MIG instance'),
+            limitBytes: z.int(),
+            sharing: sharingSchema,
+          })
+          .nullable()
+          .default(null)
+          .describe('null: it has the device whole'),
+        guarantees: guaranteesSchema.optional(),
+      }),
+    ),
     hostname: z.string(),
     exitCode: z.int().nullable(),
     exitReason: z.string().nullable(),
@@ -248,6 +273,17 @@ export const sessionSchema = z
     labels: z.record(z.string(), z.string()),
     maxRuntimeSeconds: z.number().nullable(),
     minRuntimeSeconds: z.number(),
+    protectedUntil: timestampSchema.nullable().default(null).describe('while it runs: the end of its minimum runtime'),
+    startsAt: timestampSchema.nullable().default(null),
+    dependsOn: z
+      .array(z.object({ sessionId: sessionIdSchema, name: z.string(), state: z.string(), onFailure: z.string() }))
+      .default([]),
+    preemptible: z.boolean().default(true),
+    resumable: z.boolean().default(false),
+    basePriority: z.int().optional().describe('as submitted; `priority` is what waiting at the head has left of it'),
+    maxAttempts: z.int().default(3),
+    retryAt: timestampSchema.nullable().default(null).describe('while it backs off after a failed attempt'),
+    expectedStart: expectedStartSchema.nullable().default(null),
     reason: z.string().nullable().describe('one of the reasons of the why object, while it waits'),
     message: z.string().nullable(),
     result: sessionResultSchema,
@@ -290,5 +326,8 @@ export const dryRunSchema = z
       z.object({ scope: z.string(), name: z.string(), slot: z.string(), held: z.int(), limit: z.int() }),
     ),
     estimatedStart: timestampSchema.nullable(),
+    estimateBasis: z.string().default(''),
+    position: z.int().nullable().default(null),
+    wouldStop: z.array(sessionIdSchema).default([]).describe('sessions that would be stopped for it'),
   })
   .meta({ id: 'DryRun' });

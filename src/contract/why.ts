@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestampSchema } from './ids.js';
+import { SLOT_NAMES } from './slots.js';
 
 /** Every reason with its class, in the order of precedence: of several that hold, the first is told. */
 export const REASONS = {
@@ -12,10 +13,12 @@ export const REASONS = {
   user_quota: 'wait',
   project_quota: 'wait',
   domain_quota: 'wait',
+  guaranteed_share: 'wait',
   no_schedulable_node: 'wait',
   behind_in_queue: 'wait',
   insufficient_capacity: 'wait',
   fragmented: 'wait',
+  delays_reservation: 'wait',
   waiting_for_victims: 'wait',
   making_room: 'wait',
   waiting_for_room: 'wait',
@@ -38,11 +41,19 @@ export const REJECTIONS = [
   'insufficient_cpu',
   'insufficient_memory',
   'insufficient_gpu',
+  'insufficient_gpu_memory',
   'wrong_device',
   'wrong_architecture',
   'not_ready',
   'cordoned',
+  'draining',
+  'unhealthy',
   'lost',
+  'not_designated',
+  'failed_here',
+  'moves_too_soon',
+  'held_for_another',
+  'sharing_not_allowed',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 
@@ -66,6 +77,21 @@ export const nodeVerdictSchema = z
   .meta({ id: 'NodeVerdict' });
 export type NodeVerdict = z.infer<typeof nodeVerdictSchema>;
 
+/** The node that lacks least of what the request needs, and what. */
+export const nearestNodeSchema = z
+  .object({
+    node: z.string(),
+    lacks: z.array(z.object({ slot: z.enum(SLOT_NAMES), need: z.int(), free: z.int() })),
+  })
+  .meta({ id: 'NearestNode' });
+export type NearestNode = z.infer<typeof nearestNodeSchema>;
+
+/** When it will start at the latest, if what runs keeps its bounds; `at` is null when there is no bound, and `basis` says why. */
+export const expectedStartSchema = z
+  .object({ at: timestampSchema.nullable(), basis: z.string() })
+  .meta({ id: 'ExpectedStart' });
+export type ExpectedStart = z.infer<typeof expectedStartSchema>;
+
 /** "Why is my session not running": one object for API, CLI, SDK and Temporal's current details. */
 export const whySchema = z
   .object({
@@ -78,6 +104,8 @@ export const whySchema = z
     blockers: z.array(blockerSchema),
     queue: z.object({ name: z.string(), position: z.int().describe('1 is the head'), gpusAhead: z.int() }).nullable(),
     nodes: nodeVerdictSchema.nullable(),
+    nearest: nearestNodeSchema.nullable().default(null),
+    reservedNodes: z.array(z.string()).default([]).describe('nodes that are kept for it from `eta` on'),
     eta: z.object({ p50: timestampSchema, p90: timestampSchema, basis: z.string() }).nullable(),
     etaUnknownBecause: z.string().nullable(),
     actions: z.array(z.object({ title: z.string(), command: z.string() })),
@@ -100,6 +128,9 @@ export const queueEntrySchema = z
     reason: reasonSchema,
     message: z.string(),
     blockedBy: z.string().nullable(),
+    gpusAhead: z.int().default(0),
+    expectedStart: expectedStartSchema.nullable().default(null),
+    reservedNodes: z.array(z.string()).default([]),
   })
   .meta({ id: 'QueueEntry' });
 export type QueueEntry = z.infer<typeof queueEntrySchema>;

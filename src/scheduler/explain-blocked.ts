@@ -19,7 +19,7 @@ import {
 } from './shortage.js';
 
 /** Why a session waits: all of a plan's entry but whose it is. */
-export type Refusal = Omit<Waiting, 'sessionId' | 'version'>;
+export type Refusal = Omit<Waiting, 'sessionId' | 'version' | 'nearest' | 'expectedStart' | 'decay'>;
 
 export interface BlockedBy {
   /** What is left now. */

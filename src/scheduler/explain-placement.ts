@@ -7,6 +7,8 @@ import { extraKinds, type Ranking } from './ranking.js';
 const RULES = {
   dispersed: 'the most left',
   concentrated: 'the least left',
+  'least-allocated': 'the largest part left',
+  'best-fit-devices': 'the least fragmentation',
 } as const satisfies Record<Ranking['placement'], string>;
 
 const nameOf = ({ table }: Ranking, i: number): string => (table.nodes[i] as SnapshotNode).name;

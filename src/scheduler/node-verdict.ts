@@ -6,6 +6,9 @@ import { freeDevicesOf, holds, type NodeTable } from './node-table.js';
 const CLOSED = {
   REGISTERED: 'not_ready',
   CORDONED: 'cordoned',
+  DRAINING: 'draining',
+  DRAINED: 'draining',
+  UNHEALTHY: 'unhealthy',
   LOST: 'lost',
   READY: 'not_ready',
 } as const satisfies Record<SnapshotNode['state'], Rejection>;

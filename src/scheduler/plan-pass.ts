@@ -104,6 +104,13 @@ export function finishPass(pass: Pass): Plan {
     waiting: pass.waiting,
     blockedBy: pass.blockedBy,
     skipped: pass.skipped,
+    reservations: [],
+    stops: [],
+    holds: [],
+    droppedHolds: [],
+    ends: [],
+    drains: [],
+    drained: [],
     nextWakeAt: null,
   };
 }
@@ -141,7 +148,15 @@ function consider(pass: Pass, session: SnapshotPending): void {
 }
 
 function wait(pass: Pass, session: SnapshotPending, refusal: Refusal): void {
-  pass.waiting.push({ sessionId: session.id, version: session.version, ...refusal });
+  const expectedStart = { at: null, basis: 'not worked out' };
+  pass.waiting.push({
+    sessionId: session.id,
+    version: session.version,
+    nearest: null,
+    expectedStart,
+    decay: null,
+    ...refusal,
+  });
 }
 
 function pausedRefusal({ base: { group } }: Pass): Refusal | null {

@@ -50,6 +50,7 @@ function behind(
   const skipped = skippedReason(plan, candidate, blocking);
   if (skipped === null) throw new Error('a session of the pass is neither placed nor waiting, and nobody blocks it');
   const { reason, message, blockers } = skipped;
-  const told = { reason, message, blockers: [...blockers], violations: [], nodes: null };
-  return { sessionId: candidate.id, version: candidate.version, ...told };
+  const told = { reason, message, blockers: [...blockers], violations: [], nodes: null, nearest: null, decay: null };
+  const expectedStart = { at: null, basis: 'not worked out' };
+  return { sessionId: candidate.id, version: candidate.version, expectedStart, ...told };
 }

@@ -1,6 +1,14 @@
+import { groupPolicySchema } from '../../src/contract/group-policy.js';
 import type { KernelId, SessionId } from '../../src/contract/ids.js';
 import type { Slots } from '../../src/contract/slots.js';
-import type { Snapshot, SnapshotNode, SnapshotPending, SnapshotQuota } from '../../src/contract/snapshot.js';
+import type {
+  Snapshot,
+  SnapshotHold,
+  SnapshotNode,
+  SnapshotPending,
+  SnapshotQuota,
+  SnapshotRunning,
+} from '../../src/contract/snapshot.js';
 
 export const GIB = 2 ** 30;
 export const NOW = '2026-11-30T12:00:00.000Z';
@@ -43,8 +51,15 @@ export function node(name: string, shape: NodeShape = {}): SnapshotNode {
       memoryBytes: 24 * GIB,
       simulated: true,
       healthy: d < models.length - broken,
+      sharing: 'none',
+      parentId: null,
       heldBy: d < held ? 'krn_other' : null,
+      shares: [],
     })),
+    images: [],
+    folders: [],
+    drain: null,
+    moveAt: null,
   };
 }
 
@@ -54,6 +69,15 @@ export const slots = (cpu: number, gib: number, gpuCount = 0): Slots => ({
   gpuCount,
   gpuMemoryBytes: 0,
 });
+
+const NO_WISHES: SnapshotPending['wishes'] = {
+  nodes: [],
+  nodesRequired: false,
+  zone: null,
+  zoneRequired: false,
+  spread: 'none',
+  replicaGroup: null,
+};
 
 export interface SessionShape extends Partial<Omit<SnapshotPending, 'id' | 'kernels'>> {
   readonly kernels?: readonly Slots[];
@@ -79,6 +103,20 @@ export function session(n: number, { kernels = [slots(1, 1)], ...rest }: Session
       rank: k,
       slots: each,
     })),
+    kind: 'batch',
+    attempt: 0,
+    minRuntimeSeconds: 0,
+    maxRuntimeSeconds: null,
+    gracePeriodSeconds: 10,
+    preemptible: true,
+    startsAt: null,
+    retryAt: null,
+    avoid: [],
+    dependsOn: [],
+    wishes: NO_WISHES,
+    image: null,
+    folders: [],
+    decay: { tries: 0, countedAt: null, blockedSince: null },
     ...rest,
   };
 }
@@ -96,25 +134,33 @@ export interface SnapshotShape {
   readonly nodes: readonly SnapshotNode[];
   readonly pending: readonly SnapshotPending[];
   readonly quotas?: readonly SnapshotQuota[];
+  readonly running?: readonly SnapshotRunning[];
+  readonly holds?: readonly SnapshotHold[];
   readonly policy?: Partial<Snapshot['group']['policy']>;
 }
 
-export const snapshot = ({ nodes, pending, quotas = [], policy = {} }: SnapshotShape): Snapshot => ({
+export const snapshot = ({
+  nodes,
+  pending,
+  quotas = [],
+  running = [],
+  holds = [],
+  policy = {},
+}: SnapshotShape): Snapshot => ({
   schema: 'berth.snapshot/1',
   takenAt: NOW,
   group: {
     name: 'default',
     generation: 7,
     policy: {
-      order: 'fifo',
-      placement: 'dispersed',
-      slotOrder: ['gpuCount', 'gpuMemoryBytes', 'cpuMilli', 'memoryBytes'],
-      paused: false,
-      lostAfterSeconds: 300,
+      ...groupPolicySchema.parse({}),
       ...policy,
     },
   },
   nodes: [...nodes],
   quotas: [...quotas],
+  guarantees: [],
+  running: [...running],
+  holds: [...holds],
   pending: [...pending],
 });

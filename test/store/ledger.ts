@@ -45,11 +45,14 @@ export const nodeFacts = (gpus = 4, change: Partial<RegisterNode> = {}): Registe
     memoryBytes: 24 * GIB,
     simulated: true,
     healthy: true,
+    sharing: 'none',
+    parentId: null,
   })),
   agentUrl: 'http://127.0.0.1:7001',
   address: '127.0.0.1',
   engineId: 'engine-a',
   agentVersion: '0.1.0',
+  images: [],
   ...change,
 });
 
@@ -148,6 +151,13 @@ export const emptyPlan = (pass: OpenPass, change: Partial<Plan> = {}): Plan => (
   waiting: [],
   blockedBy: null,
   skipped: 0,
+  reservations: [],
+  stops: [],
+  holds: [],
+  droppedHolds: [],
+  ends: [],
+  drains: [],
+  drained: [],
   nextWakeAt: null,
   ...change,
 });

@@ -37,7 +37,16 @@ async function readDevices(tx: Runner, group: string): Promise<ReadonlyMap<strin
   const byNode = new Map<string, SnapshotDevice[]>();
   for (const { node, memory_bytes, ...device } of rows) {
     const list = byNode.get(node) ?? [];
-    list.push(frozen({ ...device, memoryBytes: memory_bytes, heldBy: null }));
+    list.push(
+      frozen({
+        ...device,
+        memoryBytes: memory_bytes,
+        sharing: 'none' as const,
+        parentId: null,
+        heldBy: null,
+        shares: [],
+      }),
+    );
     byNode.set(node, list);
   }
   return byNode;

@@ -16,5 +16,8 @@ export async function readBase(tx: Runner, group: string, cache: NodeCache): Pro
     group: { name: row.name, generation: row.generation, policy: row.policy },
     nodes: [...(await readSnapshotNodes(tx, group, cache))],
     quotas: [...(await readAllQuotas(tx))],
+    guarantees: [],
+    running: [],
+    holds: [],
   };
 }
