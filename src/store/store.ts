@@ -6,6 +6,7 @@ import type {
   KernelId,
   LaunchOrder,
   Node,
+  NodeHealthReport,
   NodeReport,
   Page,
   PageQuery,
@@ -109,7 +110,32 @@ export interface NodeStore {
   } | null>;
   list(page: PageQuery & { readonly group?: string | undefined }): Promise<Page<Node>>;
   get(name: string): Promise<Node | null>;
+  /** False takes a cordon away, and ends a drain that was begun by hand. */
   setCordon(name: string, cordoned: boolean, reason: string): Promise<Node | null>;
+  /** Nothing new, and its work leaves. A second call takes the new reason, actor and deadline (counted from now) and keeps `since`. */
+  drain(
+    name: string,
+    how: { readonly reason: string; readonly deadlineSeconds: number | null; readonly actor: string },
+  ): Promise<Node | null>;
+  /** UNHEALTHY until it is marked healthy: it drains. `by` is who marked it by hand, or `check`. */
+  markUnhealthy(name: string, reason: string, by: string): Promise<Node | null>;
+  /** Takes the mark away, whoever set it; a node without one is left as it is. */
+  markHealthy(name: string, by: string): Promise<Node | null>;
+  /** Its next move: now when `at` is null. It replaces the one to the same group. */
+  setMove(
+    name: string,
+    move: {
+      readonly toGroup: string;
+      readonly at: string | null;
+      readonly repeat: 'none' | 'daily' | 'weekly';
+      readonly deadlineSeconds: number | null;
+    },
+    actor: string,
+  ): Promise<Node | 'missing' | 'no-group' | 'same-group'>;
+  /** Forgets all its moves, and ends a drain that one of them began. */
+  cancelMove(name: string): Promise<Node | null>;
+  /** What the agent's checks say: images, broken devices, and the mark UNHEALTHY by `check` (never one that a person set). `changed`: a planner has to look. */
+  health(name: string, report: NodeHealthReport): Promise<{ readonly changed: boolean }>;
   remove(name: string): Promise<'removed' | 'held' | 'missing'>;
   touch(name: string): Promise<void>;
   /**
