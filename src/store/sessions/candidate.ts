@@ -1,6 +1,7 @@
 import type { CreateSession, KernelId, Principal, SnapshotKernel, SnapshotPending } from '../../contract/index.js';
 import type { Submission } from '../session-store.js';
 import { madeUpName } from './insert-pending.js';
+import { wishedFields } from './request-fields.js';
 
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 /** Ids that no ledger keeps: the session's own, numbered in its last places. */
@@ -21,8 +22,9 @@ const projectOf = (spec: CreateSession, principal: Principal): string => {
   return found?.id ?? '';
 };
 
-/** As it would wait, without a trace in the ledger. */
+/** As it would wait, without a trace in the ledger. What it depends on, and which folders, only the admission resolves. */
 export const candidate = (submission: Submission): SnapshotPending => ({
+  ...wishedFields(submission.spec),
   id: submission.sessionId,
   name: submission.spec.name ?? madeUpName(submission.spec.kind, submission.sessionId),
   version: 1,
@@ -35,4 +37,10 @@ export const candidate = (submission: Submission): SnapshotPending => ({
   gpuModel: submission.spec.gpuModel ?? null,
   clusterMode: submission.spec.clusterMode,
   kernels: kernelsOf(submission),
+  attempt: 0,
+  retryAt: null,
+  avoid: [],
+  dependsOn: [],
+  folders: [],
+  decay: { tries: 0, countedAt: null, blockedSince: null },
 });

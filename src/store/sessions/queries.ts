@@ -4,9 +4,8 @@ import type { Database } from '../database.js';
 import type { SessionQuery, SessionStore } from '../session-store.js';
 import { allOf, json, type Sql, sql } from '../sql.js';
 import { candidate } from './candidate.js';
-import { madeUpName } from './insert-pending.js';
-import { readSubmission } from './read-admission.js';
-import { type SessionRow, sessionsOf, specFields, toSession } from './read-session.js';
+import { type SessionRow, sessionsOf, toSession } from './read-session.js';
+import { getSubmitted } from './submitted-session.js';
 import { sessionVisible } from './visible.js';
 
 async function readOne(db: Database, where: Sql): Promise<Session | null> {
@@ -60,58 +59,6 @@ async function list(db: Database, query: SessionQuery, viewer: Principal): Promi
     ),
   );
   return pageOfRows(rows, query, { item: toSession, key: (row) => [row.createdAt, row.id] });
-}
-
-/** What there is to show before the admission. Null once it is admitted, or was refused. */
-async function getSubmitted(db: Database, sessionId: SessionId, viewer: Principal): Promise<Session | null> {
-  const submission = await readSubmission(db, sessionId);
-  const isAdmitted = (await db.first(sql`SELECT 1 FROM sessions WHERE id = ${sessionId}`)) !== undefined;
-  if (submission === null || submission.refusal !== null || isAdmitted) return null;
-  const { spec, principal, submittedAt } = submission;
-  const isVisible = viewer.role === 'operator' || viewer.userId === principal.userId;
-  if (!isVisible) return null;
-  const waiting = candidate(submission);
-  const named = spec.project?.split('/').at(-1);
-  const project = principal.projects.find((one) => one.id === waiting.projectId);
-  const sum = (slot: 'cpuMilli' | 'memoryBytes' | 'gpuCount' | 'gpuMemoryBytes') =>
-    waiting.kernels.reduce((total, kernel) => total + kernel.slots[slot], 0);
-  return {
-    ...specFields(spec),
-    id: sessionId,
-    name: spec.name ?? madeUpName(spec.kind, sessionId),
-    kind: spec.kind,
-    state: 'SUBMITTED',
-    health: 'none',
-    attempt: 0,
-    user: principal.userName,
-    userId: principal.userId,
-    project: project?.name ?? named ?? '',
-    projectId: waiting.projectId as Session['projectId'],
-    domain: principal.domainName,
-    group: spec.group,
-    clusterMode: spec.clusterMode,
-    priority: spec.priority,
-    slots: {
-      cpuMilli: sum('cpuMilli'),
-      memoryBytes: sum('memoryBytes'),
-      gpuCount: sum('gpuCount'),
-      gpuMemoryBytes: sum('gpuMemoryBytes'),
-    },
-    kernels: [],
-    mounts: [],
-    ports: spec.ports.map((port) => ({ ...port, hostPort: null, node: null })),
-    labels: spec.labels,
-    reason: null,
-    message: 'recorded, not yet admitted',
-    result: 'none',
-    cause: null,
-    exitCode: null,
-    submittedAt,
-    placedAt: null,
-    startedAt: null,
-    endedAt: null,
-    createdAt: submittedAt,
-  };
 }
 
 interface LocatedRow {

@@ -1,11 +1,8 @@
 import type { CreateSession, Session } from '../../contract/index.js';
 import { type Sql, sql } from '../sql.js';
+import { preemptibleOf } from './request-fields.js';
 
-export interface SessionRow
-  extends Omit<
-    Session,
-    'slots' | 'environmentNames' | 'ports' | 'maxRuntimeSeconds' | 'minRuntimeSeconds' | 'image' | 'command'
-  > {
+export interface SessionRow extends Omit<Session, keyof ReturnType<typeof requestedFields> | 'slots' | 'ports'> {
   readonly spec: CreateSession;
   readonly cpu_milli: number;
   readonly memory_bytes: number;
@@ -46,12 +43,17 @@ export const sessionsOf = (page: Sql): Sql => sql`
   ORDER BY s.created_at DESC, s.id DESC`;
 
 /** Of the request: what is shown is never a secret. */
-export const specFields = (spec: CreateSession) => ({
+export const requestedFields = (spec: CreateSession) => ({
   image: spec.image,
   command: spec.command,
   environmentNames: Object.keys(spec.environment).toSorted(),
   maxRuntimeSeconds: spec.maxRuntimeSeconds ?? null,
   minRuntimeSeconds: spec.minRuntimeSeconds,
+  startsAt: spec.startsAt ?? null,
+  preemptible: preemptibleOf(spec.kind, spec.preemptible),
+  resumable: spec.resumable,
+  basePriority: spec.priority,
+  maxAttempts: spec.retry.maxAttempts,
 });
 
 export function toSession(row: SessionRow): Session {
@@ -66,5 +68,5 @@ export function toSession(row: SessionRow): Session {
     gpuCount: gpu_count,
     gpuMemoryBytes: gpu_memory_bytes,
   };
-  return { ...rest, ...specFields(spec), slots, ports };
+  return { ...rest, ...requestedFields(spec), slots, ports };
 }
