@@ -1,17 +1,30 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { PlacementOver, startFailureOf } from '../../src/agent/start-failure.js';
+import { WarmFailed } from '../../src/agent/warm-images.js';
 import { withBeat } from './beat.js';
-import { type NodeActivities, type RemoveKernels, START_FAILURE, type StartKernels } from './node-activities.js';
+import {
+  type NodeActivities,
+  type NoticeKernels,
+  type RemoveKernels,
+  START_FAILURE,
+  type StartKernels,
+  WARM_FAILURE,
+  type WarmImages,
+} from './node-activities.js';
 import { presence } from './presence.js';
 
 export const PLACEMENT_OVER = 'PlacementOver';
 
+interface Progress {
+  readonly signal: AbortSignal;
+  readonly onPhase: (phase: string) => void;
+}
+
 /** The agent's hands, as the activities need them: each call is safe to run twice. */
 export interface NodeHands {
-  readonly startKernels: (
-    order: StartKernels,
-    progress: { readonly signal: AbortSignal; readonly onPhase: (phase: string) => void },
-  ) => Promise<void>;
+  readonly startKernels: (order: StartKernels, progress: Progress) => Promise<void>;
+  readonly notice: (order: NoticeKernels) => Promise<void>;
+  readonly warm: (order: WarmImages, progress: Progress) => Promise<void>;
   readonly removeKernels: (order: RemoveKernels, onPhase: (phase: string) => void) => Promise<void>;
   /** Reconciles when nothing was acknowledged since the node fell silent. */
   readonly afterSilence: (signal: AbortSignal) => Promise<void>;
@@ -32,6 +45,15 @@ export function createNodeActivities(hands: NodeHands): NodeActivities {
       }),
     removeKernels: (order) =>
       withBeat(({ onPhase, cancelled }) => Promise.race([hands.removeKernels(order, onPhase), cancelled])),
+    notice: (order) => withBeat(({ cancelled }) => Promise.race([hands.notice(order), cancelled])),
+    warm: (order) =>
+      withBeat(async (beat) => {
+        try {
+          await hands.warm(order, beat);
+        } catch (error) {
+          throw asActivityFailure(error);
+        }
+      }),
     presence: () => presence(hands),
   };
 }
@@ -42,6 +64,10 @@ function asActivityFailure(error: unknown): unknown {
   if (failure !== undefined) {
     const { message } = failure;
     return ApplicationFailure.create({ type: START_FAILURE, message, nonRetryable: true, details: [failure] });
+  }
+  if (error instanceof WarmFailed) {
+    const { message, retryable } = error;
+    return ApplicationFailure.create({ type: WARM_FAILURE, message, nonRetryable: !retryable });
   }
   if (error instanceof PlacementOver) {
     return ApplicationFailure.create({ type: PLACEMENT_OVER, message: error.message, nonRetryable: true });

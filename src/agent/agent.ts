@@ -11,7 +11,9 @@ import { createExits } from './exits.js';
 import { listKernels } from './inventory.js';
 import { runKey } from './kernel-container.js';
 import { createLogStore } from './log-store.js';
+import { openMarks } from './marks.js';
 import type { Volumes } from './mounts.js';
+import { createNotices, type Notice } from './notice.js';
 import { createOutbox } from './outbox.js';
 import { createPorts, type PortRange } from './ports.js';
 import { createProbes } from './probes.js';
@@ -20,8 +22,8 @@ import { type MachineSettings, registration } from './registration.js';
 import { removeKernel, removeNetworkIfEmpty } from './remove-kernel.js';
 import { pause, retry } from './retry.js';
 import { type KernelBatch, type StartDeps, type StartProgress, startKernels } from './start-kernels.js';
-import { openStopMarks } from './stop-marks.js';
 import { createTurns } from './turns.js';
+import { type WarmProgress, warmImages } from './warm-images.js';
 
 export interface AgentSettings extends MachineSettings {
   readonly node: string;
@@ -62,6 +64,8 @@ export interface Agent {
   readonly run: (signal: AbortSignal) => Promise<void>;
   readonly startKernels: (batch: KernelBatch, progress: StartProgress) => Promise<void>;
   readonly removeKernels: (removal: KernelRemoval, onPhase: (phase: string) => void) => Promise<void>;
+  readonly notice: (notice: Notice) => Promise<void>;
+  readonly warm: (order: { readonly images: readonly string[] }, progress: WarmProgress) => Promise<void>;
   readonly afterSilence: (signal: AbortSignal) => Promise<void>;
   readonly counts: () => Readonly<Record<string, number>>;
   /** Closes the port and the connections. Containers go on. */
@@ -90,6 +94,8 @@ export async function createAgent(settings: AgentSettings, adapters: AgentAdapte
       ),
     removeKernels: (removal, onPhase) =>
       parts.turns.remove(removal.sessionId, () => removeKernels(parts.deps, removal, onPhase)),
+    notice: parts.notices.give,
+    warm: ({ images }, progress) => warmImages(adapters, images, progress),
     afterSilence: parts.reconciler.afterSilence,
     counts: () => ({ starting: parts.turns.starting(), reportsWaiting: parts.outbox.waiting() }),
     close: async () => {
@@ -107,17 +113,19 @@ async function assemble(settings: AgentSettings, adapters: AgentAdapters) {
   const api = adapters.api ?? createApiClient(settings);
   const outbox = createOutbox({ api, metrics, log });
   const probes = createProbes({ outbox, log });
-  const stops = await openStopMarks(join(settings.stateDir, 'stops'));
+  const stops = await openMarks(join(settings.stateDir, 'stops'));
+  const noticed = await openMarks(join(settings.stateDir, 'notices'));
   const exits = createExits({ node, containers, outbox, stops, metrics, log, onEnded: probes.stop });
   const logs = createLogStore({ dir: join(settings.stateDir, 'logs') });
   const publishAddress = isLoopback(new URL(settings.agentUrl).hostname) ? '127.0.0.1' : '0.0.0.0';
   const ports = createPorts(settings.portRange, publishAddress);
   const turns = createTurns();
-  const removal = { containers, exits, logs, ports, probes, stops, metrics, log };
+  const removal = { containers, exits, logs, ports, probes, stops, notices: noticed, metrics, log };
+  const notices = createNotices(removal);
   const deps: StartDeps = { ...removal, node, api, outbox, volumes: settings.volumes, publishAddress };
   const everyMs = settings.reconcileEveryMs === undefined ? {} : { everyMs: settings.reconcileEveryMs };
   const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isStarting, ...everyMs });
-  return { api, outbox, exits, logs, reconciler, turns, deps };
+  return { api, outbox, exits, logs, reconciler, turns, notices, deps };
 }
 
 type Parts = Awaited<ReturnType<typeof assemble>>;

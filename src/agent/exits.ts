@@ -7,9 +7,9 @@ import type { AgentMetrics } from './agent-metrics.js';
 import { createExitHolds } from './exit-holds.js';
 import { type KernelRun, LABEL, readKernel, runKey } from './kernel-container.js';
 import { logTail } from './log-tail.js';
+import type { Marks } from './marks.js';
 import type { Outbox } from './outbox.js';
 import { pause } from './retry.js';
-import type { StopMarks } from './stop-marks.js';
 
 /**
  * Tells the API of each container that ended. Events alone are not enough (the engine keeps 256 and may be away), so
@@ -34,7 +34,7 @@ export interface ExitsDeps {
   readonly node: string;
   readonly containers: Pick<Containers, 'watchExits' | 'list' | 'logs' | 'engineInfo'>;
   readonly outbox: Pick<Outbox, 'post'>;
-  readonly stops: StopMarks;
+  readonly stops: Marks;
   readonly metrics: AgentMetrics;
   readonly log: Logger;
   /** The container has ended: nothing more is to be probed. */

@@ -3,6 +3,7 @@ import {
   type HealthCheck,
   healthCheckSchema,
   type LaunchOrder,
+  noticeSchema,
   type Reconcile,
 } from '../contract/index.js';
 import type { ContainerState } from '../docker/container-state.js';
@@ -21,6 +22,8 @@ export const LABEL = {
   health: 'berth.health',
   ports: 'berth.ports',
   grace: 'berth.grace',
+  notice: 'berth.notice',
+  contactLimit: 'berth.contact-limit',
 } as const;
 
 const GRACE_SECONDS_DEFAULT = 10;
@@ -43,6 +46,9 @@ export interface KernelContainer extends FoundKernel {
   readonly health: HealthCheck | null;
   readonly ports: readonly AssignedPort[];
   readonly graceSeconds: number;
+  readonly notice: LaunchOrder['notice'];
+  /** How long it may run while the agent is out of contact; undefined: for ever, since it is started nowhere else. */
+  readonly contactLimitSeconds: number | undefined;
   readonly container: ContainerState;
 }
 
@@ -60,6 +66,8 @@ export function kernelLabels(
     [LABEL.role]: order.role,
     [LABEL.ports]: JSON.stringify(ports),
     [LABEL.grace]: String(order.gracePeriodSeconds),
+    [LABEL.notice]: JSON.stringify(order.notice),
+    ...(order.retryable && { [LABEL.contactLimit]: String(order.contactLimitSeconds) }),
     ...(order.healthCheck !== null && { [LABEL.health]: JSON.stringify(order.healthCheck) }),
   };
 }
@@ -76,6 +84,7 @@ export function readKernel(container: ContainerState): KernelContainer | undefin
   });
   if (!found.success) return undefined;
   const grace = Number(labels[LABEL.grace]);
+  const contactLimit = Number(labels[LABEL.contactLimit]);
   return {
     ...found.data,
     name: container.name,
@@ -83,6 +92,8 @@ export function readKernel(container: ContainerState): KernelContainer | undefin
     health: healthCheckSchema.safeParse(json(labels[LABEL.health])).data ?? null,
     ports: (json(labels[LABEL.ports]) ?? []) as readonly AssignedPort[],
     graceSeconds: Number.isFinite(grace) ? grace : GRACE_SECONDS_DEFAULT,
+    notice: noticeSchema.safeParse(json(labels[LABEL.notice])).data ?? noticeSchema.parse({}),
+    contactLimitSeconds: Number.isFinite(contactLimit) ? contactLimit : undefined,
     container,
   };
 }

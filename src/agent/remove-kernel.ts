@@ -4,9 +4,9 @@ import type { AgentMetrics } from './agent-metrics.js';
 import type { Exits } from './exits.js';
 import { containerName, type KernelRun, LABEL, networkName, readKernel, runKey } from './kernel-container.js';
 import type { LogStore } from './log-store.js';
+import type { Marks } from './marks.js';
 import type { Ports } from './ports.js';
 import type { Probes } from './probes.js';
-import type { StopMarks } from './stop-marks.js';
 
 export interface RemovalDeps {
   readonly containers: Containers;
@@ -14,7 +14,8 @@ export interface RemovalDeps {
   readonly logs: LogStore;
   readonly ports: Ports;
   readonly probes: Probes;
-  readonly stops: StopMarks;
+  readonly stops: Marks;
+  readonly notices: Marks;
   readonly metrics: AgentMetrics;
   readonly log: Logger;
 }
@@ -46,6 +47,7 @@ export async function removeKernel(deps: RemovalDeps, removal: Removal): Promise
   deps.ports.release(key);
   deps.exits.forget(removal);
   await deps.stops.remove(key);
+  await deps.notices.remove(key);
 }
 
 /** A disk that is full must not hold a GPU: then the log is lost, and the container still goes. */

@@ -11,6 +11,8 @@ export interface ExecOptions {
   readonly tty?: boolean;
   /** Its end is passed on as end of input. */
   readonly stdin?: Readable;
+  /** Called once the engine has begun it. */
+  readonly onStarted?: () => void;
   /** Ends the iteration. The engine knows no way to end the command itself: it runs on until its input or it ends. */
   readonly signal?: AbortSignal;
 }
@@ -33,6 +35,7 @@ export async function* exec(docker: Docker, call: ExecCall): AsyncGenerator<Outp
   const secrets = Object.values(options.env ?? {});
   const run = await asFailure(() => create(docker, call, options), secrets);
   const source = await asFailure(() => start(run, options), secrets);
+  options.onStarted?.();
   const input = options.stdin && feed(options.stdin, source, options.signal);
   try {
     yield* options.tty ? rawFrames(source, options.signal) : frames(source, options.signal);

@@ -2,16 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { launchToContainer } from '../../src/agent/launch-to-container.js';
 import type { LaunchOrder } from '../../src/contract/index.js';
 import type { ContainerSpec } from '../../src/docker/container-spec.js';
-import { launchOrder } from './support/launch-order.js';
+import { launchOrder, orderedDevice } from './support/launch-order.js';
 
 const side = { node: 'n1', publishAddress: '127.0.0.1', mounts: [], ports: [] };
 const specOf = (changes: Partial<LaunchOrder>): ContainerSpec => launchToContainer(launchOrder('img', changes), side);
 const peer = (hostname: string, rank: number, sameEngine = true) => ({
   ...{ hostname, rank, role: 'x', node: 'n', address: `10.0.0.${rank}`, sameEngine },
 });
-const gpu = (index: number, simulated: boolean) => ({
-  ...{ id: `${simulated ? 'sim' : 'GPU'}-${index}`, index, model: 'm', memoryBytes: 1, healthy: true, simulated },
-});
+const gpu = (index: number, simulated: boolean) =>
+  orderedDevice(index, { id: `${simulated ? 'sim' : 'GPU'}-${index}`, simulated });
 
 const cases: [title: string, changes: Partial<LaunchOrder>, want: Partial<ContainerSpec> | object][] = [
   ['keeps limits as they are', { cpuMilli: 1500, memoryBytes: 2 ** 30 }, { cpuMilli: 1500, memoryBytes: 2 ** 30 }],

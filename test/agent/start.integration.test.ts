@@ -9,6 +9,7 @@ import { ContainerFailure } from '../../src/docker/failures.js';
 import { listContainers } from '../support/docker.js';
 import { eventually } from '../support/process.js';
 import { newKernelId, newSessionId, startTestNode, type TestNode } from './support/agent-fixture.js';
+import { orderedDevice } from './support/launch-order.js';
 
 let here: TestNode;
 beforeEach(async () => {
@@ -117,7 +118,7 @@ describe('startKernels', () => {
     const { start } = await here.startAgent();
     const order = here.order({
       mounts: [mount('fld_data')],
-      devices: [{ id: 'sim-1', index: 1, model: 'simulated T4', memoryBytes: 1, simulated: true, healthy: true }],
+      devices: [orderedDevice(1)],
       environment: { MASTER_PORT: '1234', BERTH_RANK: '9' },
       command: ['sh', '-c', 'env; touch /data/x; sleep 600'],
     });

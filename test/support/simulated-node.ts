@@ -89,6 +89,12 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
         log.push(`remove ${kernelId} within ${graceMs} ms`);
       }
     },
+    async notice({ kernelIds, graceMs }) {
+      for (const kernelId of kernelIds) log.push(`notice ${kernelId} of ${graceMs} ms`);
+    },
+    async warm({ images }) {
+      for (const image of images) log.push(`warm ${image}`);
+    },
     presence: heartbeatUntilCancelled,
   };
   const connection = await NativeConnection.connect({ address: temporal.address });

@@ -31,7 +31,24 @@ export function launchOrder(image: string, changes: Partial<LaunchOrder> = {}): 
     ports: [],
     healthCheck: null,
     gracePeriodSeconds: 1,
+    notice: { signal: 'SIGTERM' },
+    retryable: true,
+    contactLimitSeconds: 240,
     peers: [],
     ...changes,
   };
 }
+
+/** A simulated device of 16 GiB, whole unless `changes` say otherwise. */
+export const orderedDevice = (index: number, changes: Partial<LaunchOrder['devices'][number]> = {}) => ({
+  id: `sim-${index}`,
+  index,
+  model: 'simulated T4',
+  memoryBytes: 16 * 2 ** 30,
+  simulated: true,
+  healthy: true,
+  sharing: 'none' as const,
+  parentId: null,
+  share: null,
+  ...changes,
+});
