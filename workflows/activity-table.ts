@@ -34,7 +34,28 @@ export const nodeOrders = (node: string, scheduleToStartMs: number) => ({
     summary: `stop and remove on ${node}`,
     retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 3 },
   }).removeKernels,
+  /** A node that is away or fails costs its kernels the notice, never the waiting session its room: the grace runs on. */
+  notice: (graceMs: number) =>
+    proxyActivities<Pick<NodeActivities, 'notice'>>({
+      taskQueue: nodeQueue(node),
+      scheduleToCloseTimeout: graceMs,
+      heartbeatTimeout: '30s',
+      cancellationType: ActivityCancellationType.TRY_CANCEL,
+      summary: `notice on ${node}`,
+      retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 5 },
+    }).notice,
 });
+
+/** Images brought to a node ahead of demand: tried for a day, since the node may be away for a while. */
+export const warmOn = (node: string) =>
+  proxyActivities<Pick<NodeActivities, 'warm'>>({
+    taskQueue: nodeQueue(node),
+    scheduleToCloseTimeout: '24h',
+    startToCloseTimeout: '2h',
+    heartbeatTimeout: '30s',
+    summary: `bring images to ${node}`,
+    retry: { initialInterval: '2s', backoffCoefficient: 2, maximumInterval: '5m', maximumAttempts: 10 },
+  }).warm;
 
 /** The node's beat. One attempt: what a silence means is decided on Postgres's clock, not by a retry. */
 export const presenceOf = (node: string, heartbeatMs: number, scheduleToStartMs: number | null) =>

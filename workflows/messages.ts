@@ -17,6 +17,8 @@ export const placedSignal = defineSignal<[SessionSignal]>('placed');
 export const stopSignal = defineSignal<[SessionSignal]>('stop');
 export const exitedSignal = defineSignal<[SessionSignal]>('exited');
 export const healthySignal = defineSignal<[SessionSignal]>('healthy');
+/** Its room is wanted elsewhere, or its node drains: the row decides, in `beginNotice`. */
+export const preemptSignal = defineSignal<[SessionSignal]>('preempt');
 export const unhealthySignal = defineSignal<[SessionSignal]>('unhealthy');
 
 /** Says nothing: a planner reads the ledger, it does not listen. */

@@ -1,4 +1,4 @@
-import { CancellationScope, isCancellation, setCurrentDetails, sleep } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, patched, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { Finished, Placement } from '../activities/control/control-activities.js';
 import type { EndCause } from '../src/contract/index.js';
 import { phaseDetails, type ShownSession } from '../src/lifecycle/details.js';
@@ -6,6 +6,7 @@ import type { Durations } from '../src/lifecycle/durations.js';
 import { control, nodeOrders } from './activity-table.js';
 import { show } from './search.js';
 import type { SessionInbox } from './session-inbox.js';
+import { askNotice, giveNotice } from './session-notice.js';
 import { untilEnd } from './session-run.js';
 import { startKernels } from './session-start.js';
 
@@ -18,8 +19,17 @@ export interface Attempt {
   readonly durations: Durations;
 }
 
-/** Why the attempt ends. `recorded`: the row says so already, by who stopped it or saw it exit. */
-export type AttemptEnd = 'recorded' | { readonly cause: EndCause; readonly message: string };
+/**
+ * Why the attempt ends. `recorded`: the row says so already, by who stopped it or saw it exit. With `graceLeftMs` the row
+ * says so too, and its kernels had notice: only what is left of their grace is theirs.
+ */
+export type AttemptEnd = 'recorded' | FailedAttempt | { readonly graceLeftMs: number };
+export interface FailedAttempt {
+  readonly cause: EndCause;
+  readonly message: string;
+  /** The node that failed, where it was one: the next attempt avoids it. */
+  readonly node?: string;
+}
 
 /**
  * One attempt on its nodes. The releases follow whatever the steps before them did: a start that timed out may still have
@@ -28,9 +38,11 @@ export type AttemptEnd = 'recorded' | { readonly cause: EndCause; readonly messa
 export async function runAttempt(attempt: Attempt): Promise<Finished> {
   const end = await endOf(attempt);
   return CancellationScope.nonCancellable(async () => {
-    if (end !== 'recorded') await recordEnd(attempt, end);
+    if (end !== 'recorded' && 'cause' in end) await recordEnd(attempt, end);
     setCurrentDetails(phaseDetails(attempt.session, 'Ending', nodesOf(attempt)));
-    const released = await Promise.all(attempt.placement.nodes.map((place) => removeFrom(attempt, place)));
+    const graceMs = () => graceOf(attempt, end);
+    const removed = attempt.placement.nodes.map((place) => removeFrom(attempt, { place, graceMs }));
+    const released = await Promise.all(removed);
     return control.finish(attempt.session.sessionId, attempt.placement.attempt, released.every(Boolean));
   });
 }
@@ -43,10 +55,10 @@ async function endOf(attempt: Attempt): Promise<AttemptEnd> {
   try {
     if (!attempt.started) {
       const start = await startKernels(attempt);
-      if (start.kind === 'recorded') return 'recorded';
-      if (start.kind === 'failed') return { cause: start.cause, message: start.message };
+      if (start.kind === 'ended') return start.end;
     }
-    if ((await control.markRunning(session.sessionId, placement.attempt)) === 'ending') return 'recorded';
+    if ((await control.markRunning(session.sessionId, placement.attempt)) === 'ending')
+      return await endOfStarted(attempt);
     show({ status: 'RUNNING', reason: placement.healthDeadlineMs === null ? '' : 'health_check' });
     setCurrentDetails(phaseDetails(session, 'Running', nodesOf(attempt)));
     return await untilEnd(attempt);
@@ -56,7 +68,24 @@ async function endOf(attempt: Attempt): Promise<AttemptEnd> {
   }
 }
 
-const recordEnd = ({ session, placement }: Attempt, end: Exclude<AttemptEnd, 'recorded'>): Promise<void> =>
+/**
+ * It ran when the row said already that it ends: by a preemption that came during the start, or, for a workflow that takes
+ * over, by one that the workflow before had begun. Its kernels get their notice all the same.
+ */
+async function endOfStarted(attempt: Attempt): Promise<AttemptEnd> {
+  const mayBePreempted = attempt.inbox.preempt >= attempt.placement.attempt;
+  if (!mayBePreempted && !(attempt.started && patched('session-takeover-notice'))) return 'recorded';
+  const notice = await askNotice(attempt);
+  return typeof notice === 'string' ? 'recorded' : { graceLeftMs: await giveNotice(attempt, notice) };
+}
+
+/** From SIGTERM to SIGKILL. A stop may ask for another one than the session's own, but gives no more time to who had notice. */
+function graceOf({ inbox, placement }: Attempt, end: AttemptEnd): number {
+  if (end === 'recorded' || 'cause' in end) return inbox.stopGraceMs ?? placement.graceMs;
+  return Math.min(end.graceLeftMs, inbox.stopGraceMs ?? end.graceLeftMs);
+}
+
+const recordEnd = ({ session, placement }: Attempt, end: FailedAttempt): Promise<void> =>
   control.markEnding({ sessionId: session.sessionId, attempt: placement.attempt, ...end });
 
 /**
@@ -64,17 +93,15 @@ const recordEnd = ({ session, placement }: Attempt, end: Exclude<AttemptEnd, 're
  * waits for a dead machine: it reconciles before it takes work again. A node that is there and fails is asked again for
  * as long as it takes, because a device must not be promised while a container may still use it.
  */
-async function removeFrom(attempt: Attempt, place: Placement['nodes'][number]): Promise<boolean> {
-  const { session, placement, durations } = attempt;
-  const order = {
-    sessionId: session.sessionId,
-    attempt: placement.attempt,
-    kernelIds: place.kernels.map(({ kernelId }) => kernelId),
-    graceMs: attempt.inbox.stopGraceMs ?? placement.graceMs,
-  };
+async function removeFrom(
+  { session, placement, durations }: Attempt,
+  { place, graceMs }: { readonly place: Placement['nodes'][number]; readonly graceMs: () => number },
+): Promise<boolean> {
+  const kernelIds = place.kernels.map(({ kernelId }) => kernelId);
+  const order = { sessionId: session.sessionId, attempt: placement.attempt, kernelIds };
   for (let tries = 1; ; tries += 1) {
     try {
-      await nodeOrders(place.node, durations.nodeScheduleToStartMs).remove(order);
+      await nodeOrders(place.node, durations.nodeScheduleToStartMs).remove({ ...order, graceMs: graceMs() });
       return true;
     } catch {
       if (await control.nodeGone(place.node)) return false;

@@ -2,20 +2,28 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
-  isCancellation,
+  continueAsNew,
   setCurrentDetails,
   setHandler,
   setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Admission, Placement } from '../activities/control/control-activities.js';
-import { endedDetails, phaseDetails, waitingDetails } from '../src/lifecycle/details.js';
+import type { Admission, Finished } from '../activities/control/control-activities.js';
+import {
+  againDetails,
+  endedDetails,
+  phaseDetails,
+  type ShownSession,
+  waitingDetails,
+} from '../src/lifecycle/details.js';
 import { DEFAULT_DURATIONS, type Durations } from '../src/lifecycle/durations.js';
+import { isEnded } from '../src/lifecycle/session-states.js';
 import { control } from './activity-table.js';
-import { type AdmitAnswer, admitUpdate, sessionViewQuery } from './messages.js';
+import { type AdmitAnswer, admitUpdate, type SessionView, sessionViewQuery } from './messages.js';
 import { show } from './search.js';
 import { runAttempt } from './session-attempt.js';
-import { openInbox, type SessionInbox, stopAsked } from './session-inbox.js';
+import { openInbox, type SessionInbox } from './session-inbox.js';
+import { type Opened, untilPlaced } from './session-waiting.js';
 
 export interface SessionInput {
   readonly sessionId: string;
@@ -24,69 +32,85 @@ export interface SessionInput {
   /** The workflow before this one is gone: go on from the row. */
   readonly takeOver?: boolean;
   readonly durations?: Durations;
+  /** The run before this one was put back to wait, and handed on what it knew. */
+  readonly goesOn?: GoesOn;
 }
 
-/** The life of one session, from the request to the released reservation. Its history carries ids; the ledger has the rest. */
+export interface GoesOn {
+  readonly session: ShownSession;
+  /** The last attempt, which is over. */
+  readonly attempt: number;
+  readonly inbox: SessionInbox;
+  readonly details: string;
+}
+
+/**
+ * The life of one session, from the request to the released reservation: it waits, runs an attempt, and waits again for as
+ * long as the row says so. Its history carries ids; the ledger has the rest.
+ */
 export async function sessionWorkflow(input: SessionInput): Promise<string> {
-  const { sessionId, shown, takeOver = false, durations = DEFAULT_DURATIONS } = input;
-  const view = { phase: 'admitting', attempt: 0 };
-  const inbox = openInbox();
+  const { sessionId, shown, takeOver = false, durations = DEFAULT_DURATIONS, goesOn } = input;
+  const view = { phase: 'admitting', attempt: goesOn?.attempt ?? 0 };
+  const inbox = openInbox(goesOn?.inbox);
   setHandler(sessionViewQuery, () => ({ ...view }));
-  const admission = control.admit(sessionId);
+  const admission = goesOn === undefined ? control.admit(sessionId) : admittedBefore(goesOn);
   setHandler(admitUpdate, async () => answerOf(await admission));
 
   const admitted = await admission;
   if (admitted.outcome === 'refused') return closing('REFUSED', admitted.refusal.detail);
   const session = admitted.shown;
-  if (!shown) show({ status: 'PENDING', user: session.user, project: session.project, group: session.group });
-  setCurrentDetails(waitingDetails(session));
+  if (goesOn === undefined && !shown)
+    show({ status: 'PENDING', user: session.user, project: session.project, group: session.group });
+  setCurrentDetails(goesOn?.details ?? waitingDetails(session));
 
-  view.phase = 'waiting';
-  const open = (takeOver ? await control.openPlacement(sessionId) : null) ?? (await untilBegun(sessionId, inbox));
-  if (open === 'stop') {
-    const finished = await CancellationScope.nonCancellable(() => control.finish(sessionId, inbox.placed, true));
-    return closing(finished.state, endedDetails(session, `${finished.state} before it ran`));
+  let open: Opened | null = takeOver ? await control.openPlacement(sessionId) : null;
+  for (;;) {
+    view.phase = 'waiting';
+    open ??= await untilPlaced(sessionId, inbox, view.attempt);
+    const finished = await through(open, { session, inbox, durations, view });
+    if (isEnded(finished.state)) return closing(finished.state, endedDetails(session, outcomeOf(open, finished)));
+    open = null;
+    const details = againDetails(session, view.attempt, finished);
+    show({ status: 'PENDING', reason: finished.cause ?? '', nodes: [] });
+    setCurrentDetails(details);
+    if (workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished);
+      const next: GoesOn = { session, attempt: view.attempt, inbox, details };
+      await continueAsNew<typeof sessionWorkflow>({ sessionId, shown, durations, goesOn: next });
+    }
   }
+}
+
+setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, sessionWorkflow);
+
+const admittedBefore = async ({ session }: GoesOn): Promise<Admission> => ({
+  outcome: 'admitted',
+  shown: session as Extract<Admission, { outcome: 'admitted' }>['shown'],
+});
+
+const answerOf = (admission: Admission): AdmitAnswer =>
+  admission.outcome === 'admitted' ? { outcome: 'admitted' } : { outcome: 'refused', refusal: admission.refusal };
+
+interface Known {
+  readonly session: ShownSession;
+  readonly inbox: SessionInbox;
+  readonly durations: Durations;
+  readonly view: { -readonly [Key in keyof SessionView]: SessionView[Key] };
+}
+
+/** One attempt, from its placement to its release. What was stopped while it waited has nothing more to do. */
+async function through(open: Opened, { session, inbox, durations, view }: Known): Promise<Finished> {
+  if ('stopped' in open) return open.stopped;
   const nodes = open.placement.nodes.map(({ node }) => node);
   view.phase = 'placed';
   view.attempt = open.placement.attempt;
   show({ status: 'PREPARING', reason: 'placed', nodes });
   setCurrentDetails(phaseDetails(session, 'Starting', nodes));
-  const finished = await runAttempt({ session, ...open, inbox, durations });
-  return closing(finished.state, endedDetails(session, `${finished.state}: ${finished.cause ?? finished.result}`));
+  return runAttempt({ session, ...open, inbox, durations });
 }
 
-setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, sessionWorkflow);
-
-const answerOf = (admission: Admission): AdmitAnswer =>
-  admission.outcome === 'admitted' ? { outcome: 'admitted' } : { outcome: 'refused', refusal: admission.refusal };
-
-type Opened = { readonly placement: Placement; readonly started: boolean } | 'stop';
-
-/** Waits without a timer: waiting costs nothing. Who was placed is decided by the row, in `begin`, never by a signal alone. */
-async function untilBegun(sessionId: string, inbox: SessionInbox): Promise<Opened> {
-  let tried = 0;
-  try {
-    for (;;) {
-      await condition(() => inbox.placed > tried || stopAsked(inbox));
-      if (inbox.placed <= tried) return 'stop';
-      tried = inbox.placed;
-      const begun = await control.begin(sessionId, tried);
-      if (begun.outcome === 'stop') return 'stop';
-      if (begun.outcome === 'go') return { placement: begun.placement, started: false };
-    }
-  } catch (error) {
-    if (!isCancellation(error)) throw error;
-    const ending = {
-      sessionId,
-      attempt: tried,
-      cause: 'operator-stop',
-      message: 'its workflow was cancelled in Temporal',
-    } as const;
-    await CancellationScope.nonCancellable(() => control.markEnding(ending));
-    return 'stop';
-  }
-}
+const outcomeOf = (open: Opened, { state, cause, result }: Finished): string =>
+  'stopped' in open ? `${state} before it ran` : `${state}: ${cause ?? result}`;
 
 /** Ends the run: shows the outcome, and lets an update that still waits have its answer first. */
 async function closing(status: string, details: string): Promise<string> {

@@ -17,7 +17,15 @@ export interface Ending {
   readonly attempt: number;
   readonly cause: EndCause;
   readonly message: string;
+  /** The node that failed, where it was one. */
+  readonly node?: string;
 }
+
+/**
+ * What the row made of a `preempt`: a stop or an exit was first; it is of another attempt, or nobody wants the room any
+ * more; or the kernels get their notice, and `graceMs` from now.
+ */
+export type Noticed = 'stop' | 'stale' | { readonly graceMs: number; readonly cause: EndCause };
 
 /** Counts only: a plan is never a workflow's history. */
 export interface PassReport {
@@ -45,7 +53,10 @@ export interface ControlActivities {
   /** Where a begun session is, for a workflow that takes over from one that is gone. */
   openPlacement(sessionId: string): Promise<{ readonly placement: Placement; readonly started: boolean } | null>;
   markRunning(sessionId: string, attempt: number): Promise<'running' | 'ending'>;
+  /** Acknowledges a preemption; run again it answers the same, with what is left of the grace. */
+  beginNotice(sessionId: string, attempt: number): Promise<Noticed>;
   markEnding(ending: Ending): Promise<void>;
+  /** Ends the session, or puts it back to wait: then its state is PENDING, and its place is that of its submission. */
   finish(sessionId: string, attempt: number, nodeReleased: boolean): Promise<Finished>;
   plan(group: string): Promise<PassReport>;
   nodeSilent(node: string, limitMs: number): Promise<Silence>;

@@ -16,6 +16,7 @@ export function createControlActivities(dependencies: ControlDependencies): Cont
       return open === null ? null : { placement: open.placement, started: open.started };
     },
     markRunning: async (sessionId, attempt) => (await sessions.markRunning(sessionId as SessionId, attempt)).outcome,
+    beginNotice: (sessionId, attempt) => sessions.beginNotice(sessionId as SessionId, attempt),
     async markEnding({ sessionId, attempt, cause, message }) {
       const stop = { sessionId: sessionId as SessionId, cause, message, actor: 'session workflow', graceMs: null };
       // Never placed: the row is PENDING, and its end is a cancellation.

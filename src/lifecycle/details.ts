@@ -18,6 +18,18 @@ export const waitingDetails = (session: ShownSession): string =>
     `\`berth why ${session.sessionId}\` · the head of the queue: workflow \`group/${session.group}\``,
   ].join('\n\n');
 
+/** Put back in the queue with its place by the original submission: why, and how often it was tried. */
+export const againDetails = (
+  session: ShownSession,
+  attempt: number,
+  { cause, message }: { readonly cause: string | null; readonly message?: string | null },
+): string =>
+  [
+    head(session),
+    `Waiting again (attempt ${attempt} is over): ${[cause, message].filter(Boolean).join(': ') || 'put back'}`,
+    `\`berth why ${session.sessionId}\` · the head of the queue: workflow \`group/${session.group}\``,
+  ].join('\n\n');
+
 export const phaseDetails = (session: ShownSession, phase: string, nodes: readonly string[]): string =>
   [head(session), `${phase} on ${nodes.join(', ')}`, `\`berth why ${session.sessionId}\``].join('\n\n');
 

@@ -6,7 +6,15 @@ export const sessionWorkflowId = (sessionId: string): string => `session/${sessi
 export const groupWorkflowId = (group: string): string => `group/${group}`;
 export const nodeWorkflowId = (node: string): string => `node/${node}`;
 
-export const WORKFLOW_TYPES = { session: 'sessionWorkflow', group: 'groupWorkflow', node: 'nodeWorkflow' } as const;
+/** One for each set of images, by its hash: asking twice while it is under way is asking once. */
+export const warmWorkflowId = (node: string, imagesHash: string): string => `node-warm/${node}/${imagesHash}`;
+
+export const WORKFLOW_TYPES = {
+  session: 'sessionWorkflow',
+  group: 'groupWorkflow',
+  node: 'nodeWorkflow',
+  warm: 'warmWorkflow',
+} as const;
 
 /** Workers of the control plane are versioned under this name; node agents are not versioned. */
 export const DEPLOYMENT_NAME = 'berth-control';

@@ -3,12 +3,12 @@ import type { SessionState } from '../contract/index.js';
 /** Which state may follow which. The ledger compares and sets along these edges and no others. */
 export const NEXT_STATES: Readonly<Record<SessionState, readonly SessionState[]>> = {
   PENDING: ['SCHEDULED', 'CANCELLED'],
-  SCHEDULED: ['PREPARING', 'TERMINATING', 'CANCELLED', 'ERROR'],
-  PREPARING: ['CREATING', 'RUNNING', 'TERMINATING', 'CANCELLED', 'ERROR'],
-  CREATING: ['RUNNING', 'TERMINATING', 'CANCELLED', 'ERROR'],
+  SCHEDULED: ['PREPARING', 'PREEMPTING', 'TERMINATING', 'CANCELLED', 'ERROR'],
+  PREPARING: ['CREATING', 'RUNNING', 'PREEMPTING', 'TERMINATING', 'CANCELLED', 'ERROR'],
+  CREATING: ['RUNNING', 'PREEMPTING', 'TERMINATING', 'CANCELLED', 'ERROR'],
   RUNNING: ['PREEMPTING', 'TERMINATING'],
   PREEMPTING: ['PENDING', 'TERMINATING'],
-  TERMINATING: ['TERMINATED', 'CANCELLED', 'ERROR'],
+  TERMINATING: ['PENDING', 'TERMINATED', 'CANCELLED', 'ERROR'],
   TERMINATED: [],
   CANCELLED: [],
   ERROR: [],

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   type Client,
   isGrpcServiceError,
@@ -16,6 +17,7 @@ import {
   nodeWorkflowId,
   sessionWorkflowId,
   WORKFLOW_TYPES,
+  warmWorkflowId,
 } from '../lifecycle/names.js';
 import type { DueSignal } from '../store/store.js';
 import { connectTemporal, type TemporalAddress } from './connect.js';
@@ -52,6 +54,8 @@ export function createTemporalDoor({ durations, ...address }: DoorOptions): Temp
     },
     signalSession: (signal) => signalSession(client, signal),
     ensureNode: (node) => start(WORKFLOW_TYPES.node, nodeWorkflowId(node), { node }),
+    warmNode: (node, images) =>
+      start(WORKFLOW_TYPES.warm, warmWorkflowId(node, hashOfImages(images)), { node, images }),
     ensureGroup: (group) => start(WORKFLOW_TYPES.group, groupWorkflowId(group), { group, dirty: false }),
     openSessionIds: () => openSessionIds(client),
     sessionWorkflowState: (sessionId) => stateOf(client, sessionId),
@@ -61,6 +65,13 @@ export function createTemporalDoor({ durations, ...address }: DoorOptions): Temp
     close: () => connection.close(),
   };
 }
+
+/** The same for the same images in any order. */
+const hashOfImages = (images: readonly string[]): string =>
+  createHash('sha256')
+    .update([...images].sort().join('\n'))
+    .digest('hex')
+    .slice(0, 16);
 
 interface Submitting {
   readonly client: Client;

@@ -28,6 +28,11 @@ export interface TemporalDoor {
   signalSession(signal: DueSignal): Promise<boolean>;
   /** Starts `node/<name>` when it does not run. */
   ensureNode(node: string): Promise<void>;
+  /**
+   * Starts `node-warm/<node>/<hash of the images>`: it brings them there, and tries again for a day. One that is under way is
+   * the same one; one that has ended is done again, since images may have been removed meanwhile.
+   */
+  warmNode(node: string, images: readonly string[]): Promise<void>;
   ensureGroup(group: string): Promise<void>;
   /** Ids of all sessions whose workflow is open, as visibility knows them: some seconds behind. */
   openSessionIds(): AsyncIterable<string>;
