@@ -4,10 +4,11 @@ import { addRoutes, type Operation } from './add-routes.js';
 import type { ApiDeps } from './deps.js';
 import type { Handlers } from './handler.js';
 import { folderHandlers } from './handlers/folders.js';
+import { nodeChecks, nodeUpkeepHandlers } from './handlers/node-upkeep.js';
 import { agentHandlers, nodeHandlers } from './handlers/nodes.js';
 import { queueHandlers } from './handlers/queue.js';
 import { sessionStreamHandlers } from './handlers/session-streams.js';
-import { sessionHandlers } from './handlers/sessions.js';
+import { sessionChecks, sessionHandlers } from './handlers/sessions.js';
 import { settingsChecks, settingsHandlers } from './handlers/settings.js';
 import { systemHandlers } from './handlers/system.js';
 import { tenancyChecks, tenancyHandlers } from './handlers/tenancy.js';
@@ -21,6 +22,7 @@ const handlersOf = (deps: ApiDeps): Handlers => ({
   ...queueHandlers(deps),
   ...settingsHandlers(deps),
   ...nodeHandlers(deps),
+  ...nodeUpkeepHandlers(deps),
   ...agentHandlers(deps),
   ...folderHandlers(deps),
   ...tenancyHandlers(deps),
@@ -32,7 +34,7 @@ export async function createApi(deps: ApiDeps): Promise<FastifyInstance> {
   const { version, requestsPerMinuteMax, checkAnswers } = deps.options;
   const app = await createServer({ log: deps.log, version, requestsPerMinuteMax, checkAnswers });
   measureRequests(app, deps.registry);
-  const checks = { ...settingsChecks(deps), ...tenancyChecks(deps) };
+  const checks = { ...settingsChecks(deps), ...tenancyChecks(deps), ...nodeChecks(deps), ...sessionChecks(deps) };
   addRoutes(app, operations({ deps, handlers: handlersOf(deps), checks }));
   return app;
 }

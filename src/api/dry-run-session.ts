@@ -1,20 +1,22 @@
-import type { CreateSession, Principal, Session, Snapshot, SnapshotPending, SnapshotQuota } from '../contract/index.js';
+import type {
+  CreateSession,
+  Principal,
+  RouteAnswer,
+  Session,
+  Snapshot,
+  SnapshotPending,
+  SnapshotQuota,
+} from '../contract/index.js';
+import { quotaMessage } from '../scheduler/quota-book.js';
 import { quotaNever } from '../scheduler/quota-never.js';
 import { type WhatIf, whatIf } from '../scheduler/what-if.js';
 import type { ApiDeps } from './deps.js';
-import { found, notFound } from './problem.js';
+import { found, invalid, notFound } from './problem.js';
 import { submissionOf } from './submit-session.js';
 
 const SLOTS = ['gpuCount', 'cpuMilli', 'memoryBytes', 'gpuMemoryBytes', 'sessions'] as const;
 
-interface DryRun {
-  readonly outcome: WhatIf['outcome'];
-  readonly kernels: { role: string; node: string; devices: string[] }[];
-  readonly reason: NonNullable<WhatIf['waiting']>['reason'] | null;
-  readonly message: string;
-  readonly quotaAfter: { scope: string; name: string; slot: string; held: number; limit: number }[];
-  readonly estimatedStart: string | null;
-}
+type DryRun = Extract<RouteAnswer<'createSession'>, { readonly outcome: string }>;
 
 const isOf = (candidate: SnapshotPending) => (quota: SnapshotQuota) =>
   quota.id === { user: candidate.userId, project: candidate.projectId, domain: candidate.domainId }[quota.scope];
@@ -45,31 +47,23 @@ function answerOf(snapshot: Snapshot, candidate: SnapshotPending): DryRun {
   const now = new Date().toISOString();
   const quotas = snapshot.quotas.filter(isOf(candidate));
   const never = quotaNever(candidate, quotas);
-  const after = quotaAfter(quotas, candidate);
+  const common = { quotaAfter: quotaAfter(quotas, candidate), wouldStop: [] };
   if (never.length > 0) {
-    const message = never
-      .map(
-        ({ scope, name, slot, requested, limit }) =>
-          `asks for ${requested} ${slot}, the ${scope} ${name} may hold ${limit}`,
-      )
-      .join('; ');
-    return {
-      outcome: 'refused',
-      kernels: [],
-      estimatedStart: null,
-      reason: `${never[0]?.scope ?? 'user'}_quota`,
-      message,
-      quotaAfter: after,
-    };
+    const reason = `${never[0]?.scope ?? 'user'}_quota`;
+    const start = { estimatedStart: null, estimateBasis: 'it can never start', position: null };
+    return { ...common, ...start, outcome: 'refused', kernels: [], reason, message: quotaMessage(never) };
   }
   const verdict = whatIf(snapshot, candidate, now);
+  const start = verdict.waiting?.expectedStart ?? { at: now, basis: 'there is room now' };
   return {
+    ...common,
     outcome: verdict.outcome,
     kernels: placedKernels(verdict, candidate),
     reason: verdict.waiting?.reason ?? null,
     message: verdict.placed?.explanation ?? verdict.waiting?.message ?? '',
-    quotaAfter: after,
-    estimatedStart: verdict.outcome === 'placed' ? now : null,
+    estimatedStart: start.at,
+    estimateBasis: start.basis,
+    position: verdict.position,
   };
 }
 
@@ -90,6 +84,11 @@ export async function dryRunSession(deps: ApiDeps, principal: Principal, call: D
   projectOf(principal, spec.project);
   for (const { folder } of spec.mounts) {
     found(await store.folders.find(folder, principal), `folder ${folder}`);
+  }
+  for (const [index, { session }] of spec.dependsOn.entries()) {
+    if ((await store.sessions.find(session, principal)) === null) {
+      throw invalid(`/dependsOn/${index}/session`, `you can see no session named ${session}`);
+    }
   }
   const snapshot = found(await store.planning.snapshot(spec.group), what);
   return answerOf(snapshot, store.sessions.candidate(submissionOf(deps, sessionId, { spec, principal })));

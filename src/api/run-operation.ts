@@ -26,9 +26,19 @@ const MINT: Readonly<Partial<Record<OperationId, () => string>>> = {
   createKey: newApiKeyId,
 };
 /** Their handlers are safe beside themselves: a second one joins the first. */
-const JOINS_RUNNING: ReadonlySet<OperationId> = new Set(['createSession', 'stopSession', 'cordonNode', 'uncordonNode']);
+const JOINS_RUNNING: ReadonlySet<OperationId> = new Set([
+  'createSession',
+  'stopSession',
+  'cordonNode',
+  'uncordonNode',
+  'drainNode',
+  'markNodeUnhealthy',
+  'markNodeHealthy',
+  'moveNode',
+  'warmNode',
+]);
 /** Their handlers answer a dry run themselves. */
-const OWN_DRY_RUN: ReadonlySet<OperationId> = new Set(['createSession']);
+const OWN_DRY_RUN: ReadonlySet<OperationId> = new Set(['createSession', 'drainNode']);
 
 type AnyInput = RouteInput<OperationId>;
 type AnyHandler = (input: AnyInput, call: UserCall) => Promise<unknown>;

@@ -1,31 +1,10 @@
 import type { Principal, Session } from '../contract/index.js';
-import { isEnded } from '../lifecycle/session-states.js';
+import { hasReached, type Milestone } from '../lifecycle/milestones.js';
 import type { ApiDeps } from './deps.js';
 import { seeSession } from './see-session.js';
 
-export type Milestone = 'admitted' | 'placed' | 'running' | 'healthy' | 'ended';
-
 /** A notification may be lost: without one the session is read again after this. */
 export const REREAD_MS = 1_000;
-
-export const hasEnded = ({ state }: Session): boolean => state !== 'SUBMITTED' && isEnded(state);
-
-/** An ended session has passed, or will never pass, every milestone: nobody waits for it. */
-export function hasReached(session: Session, milestone: Milestone): boolean {
-  if (hasEnded(session)) return true;
-  switch (milestone) {
-    case 'admitted':
-      return session.state !== 'SUBMITTED';
-    case 'placed':
-      return session.placedAt !== null;
-    case 'running':
-      return session.startedAt !== null;
-    case 'healthy':
-      return session.startedAt !== null && (session.health === 'healthy' || session.health === 'none');
-    case 'ended':
-      return false;
-  }
-}
 
 export interface Wait {
   readonly idOrName: string;

@@ -1,12 +1,13 @@
 import type { CreateSessionInput } from '../contract/index.js';
-import { parseBytes, parseCount, parseCpu, parseDurationSeconds, parseGpus } from './amounts.js';
+import { parseBytes, parseCount, parseCpu } from './amounts.js';
 import { usageError } from './cli-error.js';
 import type { ProjectConfig } from './config-files.js';
+import { defined } from './defined.js';
 import { parseEnvironment, parseLabels, parseMount, parsePort } from './run-options.js';
+import { devicesOf, type WishOptions, wishesOf } from './session-wishes.js';
 
 /** Options of `berth run`, as written. */
-export interface RunOptions {
-  readonly gpus?: string;
+export interface RunOptions extends WishOptions {
   readonly cpu: string;
   readonly mem: string;
   readonly volume?: readonly string[];
@@ -20,15 +21,14 @@ export interface RunOptions {
   readonly workers?: string;
   readonly multiNode?: boolean;
   readonly priority?: string;
-  readonly maxRuntime?: string;
-  readonly startDeadline?: string;
-  readonly grace?: string;
   readonly entrypoint?: string;
   readonly workdir?: string;
   readonly healthPath?: string;
   readonly healthPort?: string;
   readonly label?: readonly string[];
   readonly dryRun?: boolean;
+  /** False with `--no-wait-requeue`. */
+  readonly waitRequeue?: boolean;
 }
 export interface RunCall {
   readonly image: string;
@@ -36,10 +36,12 @@ export interface RunCall {
   readonly options: RunOptions;
   readonly project: ProjectConfig;
   readonly env: NodeJS.ProcessEnv;
+  /** What `+2h` and `18:00` count from. */
+  readonly now?: Date;
 }
 
 /** The request for a session; limits and defaults are the API's. Throws a usage error that names the option. */
-export function sessionSpec({ image, command, options, project, env }: RunCall): CreateSessionInput {
+export function sessionSpec({ image, command, options, project, env, now = new Date() }: RunCall): CreateSessionInput {
   return {
     image,
     command: [...command],
@@ -47,7 +49,7 @@ export function sessionSpec({ image, command, options, project, env }: RunCall):
     ...defined({ name: options.name, workdir: options.workdir }),
     ...defined({ project: options.project ?? project.project, group: options.group ?? project.group }),
     ...kernels(options),
-    ...timing(options),
+    ...wishesOf(options, now),
     ...(options.entrypoint === undefined ? {} : { entrypoint: [options.entrypoint] }),
     ...(options.priority === undefined ? {} : { priority: parseCount({ name: '--priority', text: options.priority }) }),
     mounts: (options.volume ?? []).map((text) => parseMount({ name: '--volume', text })),
@@ -58,35 +60,20 @@ export function sessionSpec({ image, command, options, project, env }: RunCall):
   };
 }
 
-function defined<Fields extends object>(fields: Fields): { [K in keyof Fields]?: Exclude<Fields[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof Fields]?: Exclude<Fields[K], undefined>;
-  };
-}
-
 function kernels(options: RunOptions): Pick<CreateSessionInput, 'kernels' | 'clusterMode' | 'gpuModel'> {
-  const gpus = options.gpus === undefined ? undefined : parseGpus({ name: '--gpus', text: options.gpus });
+  const devices = devicesOf(options);
   const slots = {
     cpuMilli: parseCpu({ name: '--cpu', text: options.cpu }),
     memoryBytes: parseBytes({ name: '--mem', text: options.mem }),
-    gpuCount: gpus?.count ?? 0,
+    ...devices.slots,
   };
+  const kernel = { slots, ...devices.limit };
   const workers = options.workers === undefined ? 0 : parseCount({ name: '--workers', text: options.workers });
   return {
-    kernels: [{ role: 'main', slots }, ...(workers > 0 ? [{ role: 'worker', count: workers, slots }] : [])],
+    kernels: [{ role: 'main', ...kernel }, ...(workers > 0 ? [{ role: 'worker', count: workers, ...kernel }] : [])],
     clusterMode: options.multiNode === true ? 'multi-node' : 'single-node',
-    ...defined({ gpuModel: gpus?.model }),
+    ...devices.model,
   };
-}
-
-function timing(options: RunOptions): Partial<CreateSessionInput> {
-  const seconds = (name: string, text: string | undefined): number | undefined =>
-    text === undefined ? undefined : parseDurationSeconds({ name, text });
-  return defined({
-    maxRuntimeSeconds: seconds('--max-runtime', options.maxRuntime),
-    startDeadlineSeconds: seconds('--start-deadline', options.startDeadline),
-    gracePeriodSeconds: seconds('--grace', options.grace),
-  });
 }
 
 function healthCheck(options: RunOptions): Pick<CreateSessionInput, 'healthCheck'> {

@@ -1,6 +1,7 @@
 import type { CallOptions } from './operations.js';
 import { foldersOf } from './resources/folders.js';
-import { groupsOf, nodesOf, queueOf, quotasOf } from './resources/scheduling.js';
+import { nodesOf } from './resources/nodes.js';
+import { groupsOf, queueOf, quotasOf } from './resources/scheduling.js';
 import { sessionsOf } from './resources/sessions.js';
 import { auditOf, domainsOf, keysOf, projectsOf, usersOf } from './resources/tenancy.js';
 import { Transport, type TransportOptions } from './transport.js';

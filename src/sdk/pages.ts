@@ -10,6 +10,10 @@ export interface List<Item> extends AsyncIterable<Item> {
   readonly toArray: (max?: number) => Promise<readonly Item[]>;
 }
 
+/** The query of the page at `cursor`. */
+export const cursorIn = (cursor: string | undefined): { readonly cursor?: string } =>
+  cursor === undefined ? {} : { cursor };
+
 export function listOf<Item>(read: ReadPage<Item>): List<Item> {
   return {
     page: (cursor) => read(cursor),

@@ -24,15 +24,19 @@ export const log = pino({ level: process.env['BERTH_TEST_LOG'] ?? 'silent' });
 export interface TestDoor extends TemporalDoor {
   readonly signals: DueSignal[];
   readonly kicks: string[];
+  /** Node and images of each order. */
+  readonly warmed: string[];
 }
 
 /** Admission as the control worker runs it, on the real store, without the workflow around it. */
 export function directDoor(store: Store): TestDoor {
   const signals: DueSignal[] = [];
   const kicks: string[] = [];
+  const warmed: string[] = [];
   const door: TestDoor = {
     signals,
     kicks,
+    warmed,
     async submitSession(sessionId) {
       const newKernelId = () => newSessionId().replace('ses_', 'krn_') as KernelId;
       const answer = await admit({ store, door, newKernelId, log, count: () => undefined }, sessionId);
@@ -43,6 +47,7 @@ export function directDoor(store: Store): TestDoor {
     signalSession: async (signal) => signals.push(signal) > 0,
     ensureNode: async () => undefined,
     ensureGroup: async () => undefined,
+    warmNode: async (node, images) => void warmed.push([node, ...images].join(' ')),
     openSessionIds: async function* none() {},
     sessionWorkflowState: async () => 'open',
     ping: async () => undefined,
@@ -192,6 +197,8 @@ export async function readyNode({ store }: TestApi, name = 'node-1'): Promise<vo
     memoryBytes: 24 * GIB,
     simulated: true,
     healthy: true,
+    sharing: 'memory-limit' as const,
+    parentId: null,
   }));
   await store.nodes.register(name, {
     architecture: 'amd64',
@@ -201,6 +208,7 @@ export async function readyNode({ store }: TestApi, name = 'node-1'): Promise<vo
     address: '127.0.0.1',
     engineId: 'engine',
     agentVersion: 'test',
+    images: ['busybox:1'],
   });
   await store.nodes.reconcile(name, { kernels: [], starting: true });
 }

@@ -5,11 +5,11 @@ import type { Handlers } from '../handler.js';
 import { deliver, kick } from '../kick.js';
 import { found, invalid, notFound, problem } from '../problem.js';
 
-type NodeIds = Extract<
+type NodeIds = Extract<OperationId, 'createNode' | 'listNodes' | 'getNode' | 'deleteNode'>;
+type AgentIds = Extract<
   OperationId,
-  'createNode' | 'listNodes' | 'getNode' | 'cordonNode' | 'uncordonNode' | 'deleteNode'
+  'registerNode' | 'reconcileNode' | 'reportNode' | 'reportNodeHealth' | 'getLaunchOrder'
 >;
-type AgentIds = Extract<OperationId, 'registerNode' | 'reconcileNode' | 'reportNode' | 'getLaunchOrder'>;
 
 /** What a submission seals apart from its spec. */
 export interface SessionSecrets {
@@ -35,18 +35,11 @@ export function nodeHandlers(deps: ApiDeps): Handlers<NodeIds> {
     },
     listNodes: ({ query }) => nodes.list(query) as never,
     getNode: async ({ params }) => found(await nodes.get(params.name), `node ${params.name}`),
-    cordonNode: async ({ params, body }) =>
-      found(await nodes.setCordon(params.name, true, body.reason), `node ${params.name}`),
-    async uncordonNode({ params }) {
-      const node = found(await nodes.setCordon(params.name, false, ''), `node ${params.name}`);
-      await kick(deps, node.group, true);
-      return node;
-    },
     async deleteNode({ params }) {
       const outcome = await nodes.remove(params.name);
       if (outcome === 'missing') throw notFound(`node ${params.name}`);
       if (outcome === 'held') {
-        const hint = `berth node cordon ${params.name}, then stop what runs there`;
+        const hint = `berth node drain ${params.name} --wait`;
         throw problem('conflict', `node ${params.name} holds sessions`, { hint });
       }
     },
@@ -55,9 +48,9 @@ export function nodeHandlers(deps: ApiDeps): Handlers<NodeIds> {
 
 export function agentHandlers(deps: ApiDeps): Handlers<AgentIds> {
   const { nodes } = deps.store;
-  const kickGroupOf = async (name: string): Promise<void> => {
+  const kickGroupOf = async (name: string, onlyIfWaiting = true): Promise<void> => {
     const node = await nodes.get(name);
-    if (node !== null) await kick(deps, node.group, true);
+    if (node !== null) await kick(deps, node.group, onlyIfWaiting);
   };
   return {
     async registerNode({ params, body }) {
@@ -78,6 +71,10 @@ export function agentHandlers(deps: ApiDeps): Handlers<AgentIds> {
         results.map(({ signal }) => signal),
       );
       return { results: results.map(({ kernelId, accepted, detail }) => ({ kernelId, accepted, detail })) };
+    },
+    async reportNodeHealth({ params, body }) {
+      const { changed } = await nodes.health(params.name, body);
+      if (changed) await kickGroupOf(params.name, false);
     },
     async getLaunchOrder({ params }) {
       const { name, kernel, attempt } = params;

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationId, Session } from '../../contract/index.js';
+import { hasEnded } from '../../lifecycle/milestones.js';
 import type { KernelPlace } from '../agent-port.js';
 import { clientGone } from '../client-gone.js';
 import type { ApiDeps } from '../deps.js';
@@ -10,7 +11,6 @@ import { invalid, problem } from '../problem.js';
 import { mustManageSession, mustOwnSession } from '../rights.js';
 import { seeSession } from '../see-session.js';
 import { openSse } from '../sse.js';
-import { hasEnded } from '../wait-for.js';
 
 type Ids = Extract<OperationId, 'sessionEvents' | 'sessionLogs' | 'execSession'>;
 

@@ -1,15 +1,16 @@
 import type { OperationId, Principal, Session } from '../../contract/index.js';
+import { hasEnded } from '../../lifecycle/milestones.js';
 import { newSessionId } from '../../platform/ids.js';
 import { clientGone } from '../client-gone.js';
 import type { ApiDeps } from '../deps.js';
 import { dryRunSession } from '../dry-run-session.js';
-import type { Handlers } from '../handler.js';
+import type { Checks, Handlers } from '../handler.js';
 import { deliver, kick } from '../kick.js';
 import { found, problem } from '../problem.js';
 import { mustManageSession } from '../rights.js';
 import { seeSession } from '../see-session.js';
 import { submissionOf, submitSession } from '../submit-session.js';
-import { hasEnded, waitFor } from '../wait-for.js';
+import { waitFor } from '../wait-for.js';
 
 type Ids = Extract<
   OperationId,
@@ -42,6 +43,14 @@ async function stop(deps: ApiDeps, session: Session, how: Stop & { readonly by: 
   if (stopped.changed) await kick(deps, session.group, true);
 }
 
+/** A dry run is refused as the stop would be. */
+export const sessionChecks = ({ store: { sessions } }: ApiDeps) =>
+  ({
+    async stopSession({ params }, { principal }) {
+      mustManageSession(principal, await seeSession(sessions, params.session, principal));
+    },
+  }) satisfies Checks;
+
 export function sessionHandlers(deps: ApiDeps): Handlers<Ids> {
   const { sessions, planning, events } = deps.store;
   const see = (idOrName: string, viewer: Principal) => seeSession(sessions, idOrName, viewer);
@@ -64,7 +73,6 @@ export function sessionHandlers(deps: ApiDeps): Handlers<Ids> {
     },
     async stopSession({ params, body }, { principal }) {
       const session = await see(params.session, principal);
-      mustManageSession(principal, session);
       if (hasEnded(session)) return session;
       await stop(deps, session, { ...body, by: principal });
       return see(session.id, principal);

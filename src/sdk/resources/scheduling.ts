@@ -1,14 +1,12 @@
 import type { BodyOf, CallOptions, QueryOf } from '../operations.js';
-import { listOf } from '../pages.js';
+import { cursorIn, listOf } from '../pages.js';
 import type { Transport } from '../transport.js';
-
-const at = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
 
 export const groupsOf = (transport: Transport) => ({
   create: (group: BodyOf<'createGroup'>, options?: CallOptions) =>
     transport.call('createGroup', { body: group }, options),
   list: (query: QueryOf<'listGroups'> = {}, options?: CallOptions) =>
-    listOf((cursor) => transport.call('listGroups', { query: { ...query, ...at(cursor) } }, options)),
+    listOf((cursor) => transport.call('listGroups', { query: { ...query, ...cursorIn(cursor) } }, options)),
   get: (name: string, options?: CallOptions) => transport.call('getGroup', { params: { name } }, options),
   /** A merge patch: what is not named stays. Give `ifMatch`, the group's `etag`. */
   patch: (name: string, patch: BodyOf<'patchGroup'>, options?: CallOptions) =>
@@ -19,23 +17,11 @@ export const queueOf = (transport: Transport) => ({
   /** Who waits, in order. */
   list: (group: string, query: QueryOf<'listQueue'> = {}, options?: CallOptions) =>
     listOf((cursor) =>
-      transport.call('listQueue', { params: { name: group }, query: { ...query, ...at(cursor) } }, options),
+      transport.call('listQueue', { params: { name: group }, query: { ...query, ...cursorIn(cursor) } }, options),
     ),
   /** All that the next pass decides from; `berth plan` plans it. */
   snapshot: (group: string, options?: CallOptions) =>
     transport.call('getSnapshot', { params: { name: group } }, options),
-});
-
-export const nodesOf = (transport: Transport) => ({
-  /** The answer holds the agent's token, this once. */
-  create: (node: BodyOf<'createNode'>, options?: CallOptions) => transport.call('createNode', { body: node }, options),
-  list: (query: QueryOf<'listNodes'> = {}, options?: CallOptions) =>
-    listOf((cursor) => transport.call('listNodes', { query: { ...query, ...at(cursor) } }, options)),
-  get: (name: string, options?: CallOptions) => transport.call('getNode', { params: { name } }, options),
-  cordon: (name: string, reason?: string, options?: CallOptions) =>
-    transport.call('cordonNode', { params: { name }, body: reason === undefined ? {} : { reason } }, options),
-  uncordon: (name: string, options?: CallOptions) => transport.call('uncordonNode', { params: { name } }, options),
-  delete: (name: string, options?: CallOptions) => transport.call('deleteNode', { params: { name } }, options),
 });
 
 export interface QuotaOf {
@@ -48,7 +34,7 @@ const quotaParams = ({ scope, name }: QuotaOf) => ({ scope, name: name.replace('
 
 export const quotasOf = (transport: Transport) => ({
   list: (query: QueryOf<'listQuotas'> = {}, options?: CallOptions) =>
-    listOf((cursor) => transport.call('listQuotas', { query: { ...query, ...at(cursor) } }, options)),
+    listOf((cursor) => transport.call('listQuotas', { query: { ...query, ...cursorIn(cursor) } }, options)),
   get: (quota: QuotaOf, options?: CallOptions) => transport.call('getQuota', { params: quotaParams(quota) }, options),
   /** Sets all limits: one that is not named does not bind any more. Give `ifMatch`, the quota's `etag`. */
   put: (quota: QuotaOf, limits: BodyOf<'putQuota'>, options?: CallOptions) =>
