@@ -4,12 +4,14 @@ import { tenancy } from './migrations/0001-tenancy.js';
 import { nodes } from './migrations/0002-nodes.js';
 import { sessions } from './migrations/0003-sessions.js';
 import { ledger } from './migrations/0004-ledger.js';
+import { scheduling } from './migrations/0005-scheduling.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
   '0002-nodes': nodes,
   '0003-sessions': sessions,
   '0004-ledger': ledger,
+  '0005-scheduling': scheduling,
 };
 
 const migrationOf = (text: string): Migration => ({

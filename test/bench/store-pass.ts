@@ -72,8 +72,17 @@ async function blockedPass({ store }: Ledger): Promise<void> {
   const pass = await openPass(store);
   const [head] = await pass.nextPage();
   if (head === undefined) throw new Error('nobody waits');
-  const told = { message: `needs 8 GPU (${performance.now()})`, blockers: [], violations: [], nodes: null };
-  const waiting = [{ sessionId: head.id, version: head.version, reason: 'insufficient_capacity' as const, ...told }];
+  const told = {
+    message: `needs 8 GPU (${performance.now()})`,
+    blockers: [],
+    violations: [],
+    nodes: null,
+    nearest: null,
+  };
+  const start = { expectedStart: { at: null, basis: 'bench' }, decay: null };
+  const waiting = [
+    { sessionId: head.id, version: head.version, reason: 'insufficient_capacity' as const, ...told, ...start },
+  ];
   await pass.commit(emptyPlan(pass, { waiting, blockedBy: head.id }));
   await pass.close();
 }

@@ -36,6 +36,9 @@ const waits = (sessionId: string, version: number, change: Partial<Waiting> = {}
   blockers: [],
   violations: [],
   nodes: { fit: 0, rejected: { insufficient_gpu: 1 } },
+  nearest: null,
+  expectedStart: { at: null, basis: 'not worked out' },
+  decay: null,
   ...change,
 });
 

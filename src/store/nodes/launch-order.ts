@@ -1,4 +1,4 @@
-import type { CreateSession, Device, KernelId, LaunchOrder, SessionId } from '../../contract/index.js';
+import type { CreateSession, KernelId, LaunchOrder, SessionId } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { sql } from '../sql.js';
 
@@ -16,6 +16,7 @@ interface OrderRow {
   readonly engine_id: string | null;
   readonly spec: CreateSession;
   readonly sealed_secrets: Buffer | null;
+  readonly lost_after_seconds: number;
 }
 type Order = Omit<LaunchOrder, 'environment' | 'registryCredentials'>;
 
@@ -23,20 +24,37 @@ type Order = Omit<LaunchOrder, 'environment' | 'registryCredentials'>;
 const readOrder = (tx: Runner, node: string, kernel: { readonly id: KernelId; readonly attempt: number }) =>
   tx.first<OrderRow>(sql`
     SELECT s.id AS session_id, s.name AS session_name, r.epoch, k.role, k.group_role, k.rank, k.hostname, k.cpu_milli, k.memory_bytes,
-      n.engine_id, s.spec, b.sealed_secrets,
+      n.engine_id, s.spec, b.sealed_secrets, coalesce((g.policy->>'lostAfterSeconds')::float8, 300) AS lost_after_seconds,
       s.placed_at + (s.spec->>'startDeadlineSeconds')::float8 * interval '1 second' AS deadline
     FROM reservations r JOIN sessions s ON s.id = r.session_id AND s.attempt = r.attempt
-    JOIN kernels k ON k.id = r.kernel_id JOIN nodes n ON n.name = r.node
+    JOIN kernels k ON k.id = r.kernel_id JOIN nodes n ON n.name = r.node JOIN resource_groups g ON g.name = s.group_name
     LEFT JOIN submissions b ON b.session_id = s.id
     WHERE r.kernel_id = ${kernel.id} AND r.attempt = ${kernel.attempt} AND r.node = ${node} AND r.released_at IS NULL
       AND s.state IN ('PREPARING', 'CREATING') AND s.stop_requested_at IS NULL AND k.exited_at IS NULL
       AND now() < s.placed_at + (s.spec->>'startDeadlineSeconds')::float8 * interval '1 second'`);
 
-const readDevices = (tx: Runner, kernelId: KernelId): Promise<Device[]> =>
-  tx.rows<Device>(sql`
-    SELECT d.id, d.device_index AS index, d.model, d.memory_bytes AS "memoryBytes", d.simulated, d.healthy
+type OrderedDevice = LaunchOrder['devices'][number];
+interface DeviceRow extends Omit<OrderedDevice, 'share'> {
+  readonly promised: number | null;
+}
+
+/** A share may use what its kernel group names as the limit, and never less than it was promised. */
+async function readDevices(tx: Runner, kernelId: KernelId, limitBytes: number | null): Promise<OrderedDevice[]> {
+  const rows = await tx.rows<DeviceRow>(sql`
+    SELECT d.id, d.device_index AS index, d.model, d.memory_bytes AS "memoryBytes", d.simulated, d.healthy, d.sharing,
+      d.parent_id AS "parentId", h.memory_bytes AS promised
     FROM device_holds h JOIN devices d ON d.node = h.node AND d.id = h.device_id
     WHERE h.kernel_id = ${kernelId} AND h.released_at IS NULL ORDER BY d.device_index, d.id`);
+  return rows.map(({ promised, ...device }) => {
+    if (promised === null) return { ...device, share: null };
+    const wanted = Math.max(promised, limitBytes ?? promised);
+    return { ...device, share: { memoryBytes: promised, limitBytes: Math.min(wanted, device.memoryBytes) } };
+  });
+}
+
+/** The ledger starts it elsewhere `lostAfterSeconds` after its node is lost: a fifth earlier, by 5 s where that leaves half, the agent has stopped it. */
+export const contactLimitSeconds = (lostAfterSeconds: number): number =>
+  lostAfterSeconds - Math.max(lostAfterSeconds * 0.2, Math.min(5, lostAfterSeconds / 2));
 
 /** Every kernel of the session by rank, this one too. */
 const readPeers = (tx: Runner, row: OrderRow, attempt: number): Promise<LaunchOrder['peers']> =>
@@ -51,6 +69,9 @@ const readMounts = (tx: Runner, row: OrderRow): Promise<LaunchOrder['mounts']> =
     SELECT volume, folder_id AS "folderId", target, read_only AS "readOnly" FROM session_mounts
     WHERE session_id = ${row.session_id}
       AND (roles IS NULL OR roles = 'null' OR roles ? ${row.role}::text OR roles ? ${row.group_role}::text) ORDER BY target`);
+
+const limitOf = (spec: CreateSession, groupRole: string): number | null =>
+  spec.kernels.find((group) => group.role === groupRole)?.gpuMemoryLimitBytes ?? null;
 
 export async function launchOrder(
   tx: Runner,
@@ -79,11 +100,14 @@ export async function launchOrder(
     workdir: spec.workdir ?? null,
     cpuMilli: row.cpu_milli,
     memoryBytes: row.memory_bytes,
-    devices: await readDevices(tx, kernel.id),
+    devices: await readDevices(tx, kernel.id, limitOf(spec, row.group_role)),
     mounts: await readMounts(tx, row),
     ports: isMain ? spec.ports : [],
     healthCheck: isMain ? (spec.healthCheck ?? null) : null,
     gracePeriodSeconds: spec.gracePeriodSeconds,
+    notice: spec.notice ?? { signal: 'SIGTERM' },
+    retryable: kernel.attempt < (spec.retry?.maxAttempts ?? 1),
+    contactLimitSeconds: contactLimitSeconds(row.lost_after_seconds),
     peers,
   };
   return { order, sealedSecrets: row.sealed_secrets };

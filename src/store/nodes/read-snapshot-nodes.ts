@@ -63,6 +63,10 @@ async function readFacts(tx: Runner, group: string): Promise<readonly SnapshotNo
       capacity: frozen({ cpuMilli: cpu_milli, memoryBytes: memory_bytes }),
       used: frozen({ cpuMilli: 0, memoryBytes: 0 }),
       devices: frozen(devices.get(node.name) ?? []),
+      images: [],
+      folders: [],
+      drain: null,
+      moveAt: null,
     }),
   );
 }

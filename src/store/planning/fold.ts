@@ -2,7 +2,7 @@ import type { Runner } from '../database.js';
 import { sql } from '../sql.js';
 
 /**
- * Takes released reservations off the use of their nodes, each once. A node that promises more than it has (it came
+ * Takes released reservations off the use of their nodes and devices, each once. A node that promises more than it has (it came
  * back smaller) has its limit lowered as its promises end.
  */
 export async function foldReleased(tx: Runner, group: string): Promise<void> {
@@ -10,7 +10,15 @@ export async function foldReleased(tx: Runner, group: string): Promise<void> {
     WITH folded AS (
       UPDATE reservations r SET folded = true
       FROM nodes n WHERE n.name = r.node AND n.group_name = ${group} AND r.released_at IS NOT NULL AND NOT r.folded
-      RETURNING r.node, r.cpu_milli, r.memory_bytes, r.gpu_count),
+      RETURNING r.id, r.node, r.cpu_milli, r.memory_bytes, r.gpu_count),
+    returned AS (
+      UPDATE device_holds h SET folded = true, released_at = coalesce(h.released_at, now())
+      FROM folded f WHERE h.reservation_id = f.id AND NOT h.folded RETURNING h.node, h.device_id, h.memory_bytes),
+    devices_freed AS (
+      UPDATE device_use u SET whole = u.whole - d.whole, shares = u.shares - d.shares, shared_bytes = u.shared_bytes - d.shared
+      FROM (SELECT node, device_id, count(*) FILTER (WHERE memory_bytes IS NULL) AS whole, count(memory_bytes) AS shares,
+              coalesce(sum(memory_bytes), 0) AS shared FROM returned GROUP BY node, device_id) d
+      WHERE u.node = d.node AND u.device_id = d.device_id),
     freed AS (
       SELECT node, sum(cpu_milli)::bigint AS cpu, sum(memory_bytes)::bigint AS memory, sum(gpu_count)::bigint AS gpus
       FROM folded GROUP BY node),

@@ -68,7 +68,8 @@ function toEntry(row: EntryRow, queue: QueueState, position: number): QueueEntry
   const { reason, message, blockedBy } = reasonView(row, queue);
   const { cpuMilli, memoryBytes, gpuCount, gpuMemoryBytes, name, user, project, priority, submittedAt } = row;
   const slots = { cpuMilli, memoryBytes, gpuCount, gpuMemoryBytes };
-  return { position, sessionId: row.id, name, user, project, priority, slots, submittedAt, reason, message, blockedBy };
+  const shown = { sessionId: row.id, name, user, project, priority, slots, submittedAt, reason, message, blockedBy };
+  return { position, ...shown, gpusAhead: 0, expectedStart: null, reservedNodes: [] };
 }
 
 const placeOf = (cursor: string | undefined): QueuePlace | null => {

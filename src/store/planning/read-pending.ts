@@ -1,4 +1,4 @@
-import type { SnapshotKernel, SnapshotPending } from '../../contract/index.js';
+import type { Dependency, SnapshotKernel, SnapshotPending, SnapshotWishes } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { sql } from '../sql.js';
 
@@ -8,36 +8,65 @@ export interface QueuePlace {
   readonly submittedAt: string;
   readonly id: string;
 }
-interface PendingRow {
-  readonly id: SnapshotPending['id'];
-  readonly name: string;
-  readonly version: number;
-  readonly user_id: string;
-  readonly project_id: string;
-  readonly domain_id: string;
-  readonly priority: number;
+interface PendingRow
+  extends Omit<
+    SnapshotPending,
+    'kernels' | 'wishes' | 'decay' | 'dependsOn' | 'folders' | 'minRuntimeSeconds' | 'maxRuntimeSeconds'
+  > {
   readonly queue_rank: number;
-  readonly submitted_at: string;
-  readonly architecture: string | null;
-  readonly gpu_model: string | null;
-  readonly cluster_mode: SnapshotPending['clusterMode'];
+  readonly min_runtime_ms: number;
+  readonly max_runtime_ms: number | null;
+  readonly grace_ms: number;
+  readonly decay_tries: number;
+  readonly decay_counted_at: string | null;
+  readonly blocked_since: string | null;
+  readonly given_wishes: Partial<SnapshotWishes>;
   readonly kernels: readonly SnapshotKernel[];
+  readonly depends_on: readonly Dependency[] | null;
+  readonly folders: readonly string[] | null;
 }
 
-const toPending = (row: PendingRow): SnapshotPending => ({
-  id: row.id,
-  name: row.name,
-  version: row.version,
-  userId: row.user_id,
-  projectId: row.project_id,
-  domainId: row.domain_id,
-  priority: row.priority,
-  submittedAt: row.submitted_at,
-  architecture: row.architecture,
-  gpuModel: row.gpu_model,
-  clusterMode: row.cluster_mode,
-  kernels: [...row.kernels],
+const wishesOf = (given: Partial<SnapshotWishes>): SnapshotWishes => ({
+  nodes: given.nodes ?? [],
+  nodesRequired: given.nodesRequired ?? false,
+  zone: given.zone ?? null,
+  zoneRequired: given.zoneRequired ?? false,
+  spread: given.spread ?? 'none',
+  replicaGroup: given.replicaGroup ?? null,
 });
+
+function toPending(row: PendingRow): SnapshotPending {
+  const { queue_rank: _, min_runtime_ms, max_runtime_ms, grace_ms, given_wishes, depends_on, ...rest } = row;
+  const { decay_tries, decay_counted_at, blocked_since, kernels, folders, ...facts } = rest;
+  return {
+    ...facts,
+    minRuntimeSeconds: min_runtime_ms / 1000,
+    maxRuntimeSeconds: max_runtime_ms === null ? null : max_runtime_ms / 1000,
+    gracePeriodSeconds: grace_ms / 1000,
+    decay: { tries: decay_tries, countedAt: decay_counted_at, blockedSince: blocked_since },
+    wishes: wishesOf(given_wishes),
+    dependsOn: [...(depends_on ?? [])],
+    folders: [...(folders ?? [])],
+    kernels: [...kernels],
+  };
+}
+
+const COLUMNS = sql`
+  s.id, s.name, s.version, s.user_id AS "userId", s.project_id AS "projectId", s.domain_id AS "domainId", s.priority, s.queue_rank,
+  s.submitted_at AS "submittedAt", s.architecture, s.gpu_model AS "gpuModel", s.cluster_mode AS "clusterMode", s.kind, s.attempt,
+  s.min_runtime_ms, s.max_runtime_ms, s.grace_ms, s.preemptible, s.starts_at AS "startsAt", s.retry_at AS "retryAt",
+  s.avoid_nodes AS avoid, s.image, s.wishes AS given_wishes, s.decay_tries, s.decay_counted_at, s.blocked_since`;
+const KERNELS = sql`
+  SELECT json_agg(json_build_object('id', id, 'role', role, 'rank', rank, 'slots', json_build_object(
+    'cpuMilli', cpu_milli, 'memoryBytes', memory_bytes, 'gpuCount', gpu_count, 'gpuMemoryBytes', gpu_memory_bytes))
+    ORDER BY rank) AS kernels
+  FROM kernels WHERE session_id = s.id`;
+const UPSTREAM = sql`
+  SELECT json_agg(json_build_object('sessionId', u.id, 'name', u.name, 'onFailure', d.on_failure, 'state',
+    CASE WHEN u.ended_at IS NULL THEN 'open' WHEN u.result = 'success' THEN 'succeeded' ELSE 'failed' END) ORDER BY u.id) AS depends_on
+  FROM session_dependencies d JOIN sessions u ON u.id = d.upstream_id WHERE d.session_id = s.id`;
+const FOLDERS = sql`
+  SELECT json_agg(DISTINCT folder_id ORDER BY folder_id) AS folders FROM session_mounts WHERE session_id = s.id`;
 
 /** Those behind `after` in queue order; reading a page costs the same wherever it is. */
 export async function readPending(
@@ -50,19 +79,14 @@ export async function readPending(
       ? sql`true`
       : sql`(queue_rank, submitted_at, id) > (${after.queueRank}::int, ${after.submittedAt}::timestamptz, ${after.id}::text)`;
   const rows = await tx.rows<PendingRow>(sql`
-    SELECT s.id, s.name, s.version, s.user_id, s.project_id, s.domain_id, s.priority, s.queue_rank, s.submitted_at,
-      s.architecture, s.gpu_model, s.cluster_mode, k.kernels
+    SELECT ${COLUMNS}, k.kernels, u.depends_on, f.folders
     FROM (SELECT * FROM sessions WHERE group_name = ${group} AND state = 'PENDING' AND ${behind}
           ORDER BY queue_rank, submitted_at, id LIMIT ${limit}) s
-    CROSS JOIN LATERAL (
-      SELECT json_agg(json_build_object('id', id, 'role', role, 'rank', rank, 'slots', json_build_object(
-        'cpuMilli', cpu_milli, 'memoryBytes', memory_bytes, 'gpuCount', gpu_count, 'gpuMemoryBytes', gpu_memory_bytes))
-        ORDER BY rank) AS kernels
-      FROM kernels WHERE session_id = s.id) k
+    CROSS JOIN LATERAL (${KERNELS}) k CROSS JOIN LATERAL (${UPSTREAM}) u CROSS JOIN LATERAL (${FOLDERS}) f
     ORDER BY s.queue_rank, s.submitted_at, s.id`);
   const last = rows.at(-1);
   return {
     page: rows.map(toPending),
-    last: last === undefined ? after : { queueRank: last.queue_rank, submittedAt: last.submitted_at, id: last.id },
+    last: last === undefined ? after : { queueRank: last.queue_rank, submittedAt: last.submittedAt, id: last.id },
   };
 }

@@ -72,6 +72,8 @@ const common = (row: WhyRow, history: Why['history']) => ({
   since: row.since,
   history,
   eta: null,
+  nearest: null,
+  reservedNodes: [],
   evaluatedAt: row.evaluatedAt,
 });
 
