@@ -37,7 +37,7 @@ export function createControlActivities(dependencies: ControlDependencies): Cont
     },
     async failLost(node) {
       const signals = await nodes.failLost(node);
-      return deliver(dependencies, signals);
+      return (await deliver(dependencies, signals)).delivered;
     },
   };
 }

@@ -13,22 +13,43 @@ export async function kickGroup(
   if (await store.planning.markDirty(group, onlyIfWaiting)) await door.kickGroup(group);
 }
 
-/** Delivers signals that rows call for. One that fails is logged and sent again by a later pass or the sweeper. */
+/** So many signals are on their way at once; Temporal takes some two hundred a second. */
+const SLICE = 50;
+
+export interface Delivered {
+  readonly delivered: number;
+  /** Not sent for want of time: their rows call for them still, and a later pass or the sweeper sends them. */
+  readonly left: number;
+}
+
+/**
+ * Delivers signals that rows call for, in slices, for `withinMs` at most. One that fails is logged and sent again by a later
+ * pass or the sweeper.
+ */
 export async function deliver(
-  { door, log, count }: Pick<ControlDependencies, 'door' | 'log' | 'count'>,
+  dependencies: Pick<ControlDependencies, 'door' | 'log' | 'count'>,
   signals: readonly DueSignal[],
-): Promise<number> {
-  const sent = await Promise.all(
-    signals.map(async (signal) => {
-      try {
-        return await door.signalSession(signal);
-      } catch (error) {
-        log.warn({ err: error, sessionId: signal.sessionId, kind: signal.kind }, 'a signal was not delivered');
-        return false;
-      }
-    }),
-  );
-  const delivered = sent.filter(Boolean).length;
-  count('signals_delivered', delivered);
-  return delivered;
+  withinMs = Number.POSITIVE_INFINITY,
+): Promise<Delivered> {
+  const until = performance.now() + withinMs;
+  let delivered = 0;
+  let at = 0;
+  for (; at < signals.length && performance.now() < until; at += SLICE) {
+    const sent = await Promise.all(signals.slice(at, at + SLICE).map((signal) => deliverOne(dependencies, signal)));
+    delivered += sent.filter(Boolean).length;
+  }
+  dependencies.count('signals_delivered', delivered);
+  return { delivered, left: Math.max(0, signals.length - at) };
+}
+
+async function deliverOne(
+  { door, log }: Pick<ControlDependencies, 'door' | 'log'>,
+  signal: DueSignal,
+): Promise<boolean> {
+  try {
+    return await door.signalSession(signal);
+  } catch (error) {
+    log.warn({ err: error, sessionId: signal.sessionId, kind: signal.kind }, 'a signal was not delivered');
+    return false;
+  }
 }

@@ -9,6 +9,8 @@ const LOCK_WAIT_MS = 5_000;
 /** A signal that its row still calls for after this is sent again. */
 const RESEND_AFTER_MS = 2_000;
 const RESEND_LIMIT = 200;
+/** For all signals of a pass: a plan that stops thousands must not outlast its activity. */
+const SIGNALS_WITHIN_MS = 2_000;
 
 /** One pass: snapshot, plan, commit, signals. A pass killed anywhere leaves rows whose signals the next one sends. */
 export async function planGroup(dependencies: ControlDependencies, group: string): Promise<PassReport> {
@@ -28,13 +30,16 @@ export async function planGroup(dependencies: ControlDependencies, group: string
   }
   const { committed, waiting, nextWakeMs } = await planAndCommit(pass).finally(() => pass.close());
   const placed = committed.placed.map(({ sessionId, attempt }) => ({
-    sessionId: sessionId,
+    sessionId,
     kind: 'placed' as const,
     attempt,
   }));
-  await deliver(dependencies, placed);
-  const due = await store.planning.dueSignals({ group, olderThanMs: RESEND_AFTER_MS, limit: RESEND_LIMIT });
+  const { left } = await deliver(dependencies, [...placed, ...(committed.signals ?? [])], SIGNALS_WITHIN_MS);
+  // Giving them out marks them as sent: not when there is no time left to send them.
+  const due =
+    left > 0 ? [] : await store.planning.dueSignals({ group, olderThanMs: RESEND_AFTER_MS, limit: RESEND_LIMIT });
   await deliver(dependencies, due);
+  const moreIsDue = left > 0 || due.length === RESEND_LIMIT;
   dependencies.count('passes');
   dependencies.count('passes_stale', committed.outcome === 'stale' ? 1 : 0);
   return {
@@ -42,7 +47,7 @@ export async function planGroup(dependencies: ControlDependencies, group: string
     placed: placed.length,
     waiting,
     again: committed.outcome === 'stale' || committed.dropped > 0,
-    nextWakeMs,
+    nextWakeMs: moreIsDue ? Math.min(nextWakeMs ?? RESEND_AFTER_MS, RESEND_AFTER_MS) : nextWakeMs,
     head: await store.planning.headText(group),
   };
 }

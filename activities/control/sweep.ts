@@ -21,7 +21,7 @@ export interface Swept {
 export async function sweepSignals(dependencies: ControlDependencies): Promise<Pick<Swept, 'resent' | 'submitted'>> {
   const { store } = dependencies;
   const due = await store.planning.dueSignals({ olderThanMs: RESEND_AFTER_MS, limit: PAGE });
-  const resent = await deliver(dependencies, due);
+  const { delivered: resent } = await deliver(dependencies, due);
   const orphans = await store.idempotency.orphanSubmissions(ORPHAN_AFTER_MS, PAGE);
   for (const sessionId of orphans) await startOrphan(dependencies, sessionId);
   dependencies.count('sweeper_submitted', orphans.length);

@@ -11,7 +11,7 @@ import { connectTemporal } from '../../src/temporal/connect.js';
 import { createTemporalDoor } from '../../src/temporal/create-temporal-door.js';
 import type { TemporalDoor } from '../../src/temporal/door.js';
 import { type ControlWorkerOptions, createControlWorker } from '../../workers/control-worker.js';
-import { type Ledger, openLedger, submit, unsound } from '../store/ledger.js';
+import { joinNode, type Ledger, openLedger, submit, unsound } from '../store/ledger.js';
 import { eventually } from './process.js';
 import { type SimulatedNode, startSimulatedNode } from './simulated-node.js';
 import { startTestTemporal, type TestTemporal } from './temporal.js';
@@ -22,6 +22,8 @@ export interface ControlPlane extends Ledger {
   readonly temporal: TestTemporal;
   readonly node: SimulatedNode;
   readonly dependencies: ControlDependencies;
+  /** A further simulated node; it is stopped with the rest. */
+  addNode(name: string, gpus?: number): Promise<SimulatedNode>;
   /** Submits as the API does, and waits until it is admitted. */
   submit(request?: Partial<CreateSessionInput>): Promise<SessionId>;
   session(id: SessionId): Promise<Session>;
@@ -59,6 +61,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       ? async () => undefined
       : await runWorker({ dependencies, ...address, ...(options.wrap && { wrap: options.wrap }) });
   const node = await startSimulatedNode({ store: ledger.store, door, temporal: address }, 'n1');
+  const further: SimulatedNode[] = [];
   const session = async (id: SessionId) => {
     const found =
       (await ledger.store.sessions.get(id, ledger.admin)) ??
@@ -74,6 +77,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     dependencies,
     session,
     client,
+    async addNode(name, gpus = 4) {
+      await joinNode(ledger.store, name, gpus);
+      const added = await startSimulatedNode({ store: ledger.store, door, temporal: address }, name);
+      further.push(added);
+      return added;
+    },
     async historyCounts(id) {
       await eventually('its workflow ends', async () => (await door.sessionWorkflowState(id)) === 'closed');
       const { events } = JSON.parse(historyOf(temporal, `session/${id}`)) as { events: { eventType: string }[] };
@@ -107,7 +116,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       if (Object.keys(broken).length > 0) throw new Error(`the ledger is unsound: ${JSON.stringify(broken)}`);
     },
     async stop() {
-      await node.stop();
+      await Promise.all([node, ...further].map((one) => one.stop()));
       await stopWorker();
       await door.close();
       await ledger.store.close();

@@ -16,6 +16,14 @@ export interface SimulatedBehaviour {
   failStart?: StartFailure | undefined;
   /** Keeps each start waiting until it is cancelled. */
   hangStart?: boolean;
+  /** One for each start to come, before `failStart`: fails it so, or null lets it run. */
+  script?: (StartFailure | null)[];
+  /** What it does when it gets notice: exits by itself after so long, with `exitCode`. Without it, it ignores the notice. */
+  exitAfterNoticeMs?: number | undefined;
+  /** So many notices fail, as when the engine does not answer. */
+  failNotices?: number;
+  /** So many tries to bring images fail. */
+  failWarms?: number;
   /** Exits by itself after this, with this code. */
   exitAfterMs?: number | undefined;
   exitCode?: number;
@@ -27,7 +35,7 @@ export interface SimulatedNode {
   readonly behaviour: SimulatedBehaviour;
   /** Kernel id → attempt of what "runs". */
   readonly running: ReadonlyMap<string, number>;
-  /** `start krn…`, `remove krn…`, in order. */
+  /** `start krn…`, `notice krn…`, `remove krn…`, in order. */
   readonly log: readonly string[];
   report(report: NodeReport): Promise<void>;
   stop(): Promise<void>;
@@ -49,6 +57,7 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
     if (result?.signal) await door.signalSession(result.signal);
   };
   const exit = async (kernelId: string, attempt: number, exitCode: number) => {
+    if (running.get(kernelId) !== attempt) return; // it has ended, or runs again as a later attempt
     running.delete(kernelId);
     const finishedAt = new Date().toISOString();
     const exited = {
@@ -61,6 +70,12 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
     } as const;
     await report({ ...exited, kernelId: kernelId as KernelId, attempt });
   };
+  const failFor = (what: 'failRemovals' | 'failNotices' | 'failWarms') => {
+    const left = behaviour[what] ?? 0;
+    if (left === 0) return;
+    behaviour[what] = left - 1;
+    throw new Error('the engine does not answer');
+  };
   const activities: NodeActivities = {
     async startKernels({ attempt, kernels }) {
       for (const { kernelId } of kernels) {
@@ -68,8 +83,10 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
         if (order === null || behaviour.startsTooLate === true)
           throw ApplicationFailure.create({ type: 'PlacementOver', nonRetryable: true, message: 'over' });
         if (behaviour.hangStart) await heartbeatUntilCancelled();
-        if (behaviour.failStart) {
-          const details = [behaviour.failStart];
+        const scripted = behaviour.script?.shift();
+        const failure = scripted === undefined ? behaviour.failStart : scripted;
+        if (failure) {
+          const details = [failure];
           throw ApplicationFailure.create({ type: 'StartFailure', nonRetryable: true, message: 'no', details });
         }
         log.push(`start ${kernelId}`);
@@ -80,19 +97,23 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
       }
     },
     async removeKernels({ attempt, kernelIds, graceMs }) {
-      if ((behaviour.failRemovals ?? 0) > 0) {
-        behaviour.failRemovals = (behaviour.failRemovals ?? 0) - 1;
-        throw new Error('the engine does not answer');
-      }
+      failFor('failRemovals');
       for (const kernelId of kernelIds) {
         if (running.has(kernelId)) await exit(kernelId, attempt, 143);
         log.push(`remove ${kernelId} within ${graceMs} ms`);
       }
     },
-    async notice({ kernelIds, graceMs }) {
-      for (const kernelId of kernelIds) log.push(`notice ${kernelId} of ${graceMs} ms`);
+    async notice({ attempt, kernelIds, graceMs }) {
+      failFor('failNotices');
+      for (const kernelId of kernelIds) {
+        log.push(`notice ${kernelId} of ${graceMs} ms`);
+        const { exitAfterNoticeMs, exitCode = 0 } = behaviour;
+        if (exitAfterNoticeMs !== undefined && running.get(kernelId) === attempt)
+          setTimeout(() => void exit(kernelId, attempt, exitCode).catch(() => undefined), exitAfterNoticeMs);
+      }
     },
     async warm({ images }) {
+      failFor('failWarms');
       for (const image of images) log.push(`warm ${image}`);
     },
     presence: heartbeatUntilCancelled,
