@@ -3,7 +3,7 @@ import type { SlotName } from '../contract/slots.js';
 import type { SnapshotNode } from '../contract/snapshot.js';
 import { amountText, listText } from './amount-text.js';
 import type { Demand } from './demand.js';
-import { freeDevicesOf, holds, type NodeTable, openNodesOf } from './node-table.js';
+import { deviceViewOf, holds, type NodeTable, openNodesOf } from './node-table.js';
 import { nodeVerdict } from './node-verdict.js';
 import { SEARCH_STEPS } from './search-assignment.js';
 import {
@@ -38,8 +38,8 @@ export interface BlockedBy {
  */
 export function explainBlocked(context: BlockedBy, demand: Demand): Refusal {
   const { now } = context;
-  const gpu = freeDevicesOf(now, demand.gpuModel);
-  const wanted: Wanted = { unit: demand.total, gpu, gpuModel: demand.gpuModel };
+  const free = deviceViewOf(now, demand.gpuModel);
+  const wanted: Wanted = { unit: demand.total, free, gpuModel: demand.gpuModel };
   const mask = openNodesOf(now, demand.architecture);
   const lacks = lacksInAll(context, { wanted, mask });
   const told = demand.spread
@@ -62,7 +62,7 @@ interface Look {
 function lacksInAll({ now, slotOrder }: BlockedBy, { wanted, mask }: Look): readonly Lack[] {
   return neededSlots(slotOrder)
     .map((slot) => {
-      const amounts = slot === 'gpuCount' ? wanted.gpu : now[slot];
+      const amounts = slot === 'gpuCount' ? wanted.free.whole : now[slot];
       const free = amounts.reduce((sum, amount, i) => sum + (mask[i] === 1 ? Math.max(0, amount) : 0), 0);
       return { slot, need: wanted.unit[slot], free };
     })
@@ -75,9 +75,9 @@ function explainOne(
   demand: Demand,
   { lacks: inAll, wanted, mask }: Look & { readonly lacks: readonly Lack[] },
 ): Pick<Refusal, 'message' | 'blockers'> {
-  const gpuWhenEmpty = freeDevicesOf(empty, demand.gpuModel);
+  const gpuWhenEmpty = deviceViewOf(empty, demand.gpuModel);
   const able = mask.map((open, i) =>
-    open === 1 && holds(empty, i, { unit: demand.total, gpu: gpuWhenEmpty }) ? 1 : 0,
+    open === 1 && holds(empty, i, { unit: demand.total, free: gpuWhenEmpty }) ? 1 : 0,
   );
   const slots = neededSlots(slotOrder);
   const nearest = nearestNode(now, able, { wanted, slots });
@@ -117,7 +117,7 @@ function explainSpread(
     const message = lackText(lacks, { subject: subjectOf(demand), gpuModel, where });
     return { message, blockers: lacks.map(blocker) };
   }
-  const gpu = freeDevicesOf(now, gpuModel);
+  const gpu = deviceViewOf(now, gpuModel).whole;
   const slots = (['gpuCount', 'cpuMilli', 'memoryBytes'] as const).filter((slot) => total[slot] > 0);
   const needs = listText(slots.map((slot) => amountText(slot, total[slot], slot === 'gpuCount' ? gpuModel : null)));
   const free = (slot: Lack['slot']) =>

@@ -4,7 +4,7 @@ import type { Blocker } from '../contract/why.js';
 import { listText } from './amount-text.js';
 import { type Demand, demandOf, kernelClasses, type Request, type Unit } from './demand.js';
 import type { Refusal } from './explain-blocked.js';
-import { freeDevicesOf, holds, type NodeTable, nodeTable, openNodesOf } from './node-table.js';
+import { deviceViewOf, holds, type NodeTable, nodeTable, openNodesOf } from './node-table.js';
 import { nodeVerdict } from './node-verdict.js';
 import { canPlace } from './place.js';
 import { rankingOf } from './ranking.js';
@@ -85,13 +85,13 @@ function excess(
   const ranking = rankingOf(ever, { placement: 'concentrated', slotOrder: [...slotOrder] });
   if (canPlace(ranking, demand)) return null;
   const mask = openNodesOf(ever, demand.architecture);
-  const gpu = freeDevicesOf(ever, demand.gpuModel);
-  const heldNowhere = (unit: Unit): boolean => !mask.some((open, i) => open === 1 && holds(ever, i, { unit, gpu }));
+  const free = deviceViewOf(ever, demand.gpuModel);
+  const heldNowhere = (unit: Unit): boolean => !mask.some((open, i) => open === 1 && holds(ever, i, { unit, free }));
   const unit = demand.spread ? kernelClasses(demand).find(heldNowhere) : demand.total;
   if (unit === undefined) {
     return { message: `${subjectOf(demand)} more than all nodes of the group hold, even when empty`, blockers: [] };
   }
-  const wanted = { unit, gpu, gpuModel: demand.gpuModel };
+  const wanted = { unit, free, gpuModel: demand.gpuModel };
   const slots = neededSlots(slotOrder);
   const nearest = nearestNode(ever, mask, { wanted, slots });
   const node = ever.nodes[nearest] as SnapshotNode;

@@ -1,12 +1,18 @@
 import type { Slots } from '../contract/slots.js';
-import type { SnapshotDevice, SnapshotNode } from '../contract/snapshot.js';
+import type { SnapshotNode } from '../contract/snapshot.js';
 import { kindsOf, type Unit } from './demand.js';
+import {
+  bookedBytes,
+  type DeviceRules,
+  type DeviceTable,
+  type DeviceView,
+  deviceTable,
+  refreshView,
+  type View,
+} from './device-table.js';
+import { packShares } from './pack-devices.js';
 
-/**
- * `now`: READY nodes with what is left. `empty`: READY nodes as if all were released, healthy devices only.
- * `ever`: every node that ever reported a capacity, with all of it, broken devices too (they can be mended).
- */
-export type View = 'now' | 'empty' | 'ever';
+export type { View } from './device-table.js';
 
 /**
  * The nodes by name, and what is left on each in plain numeric arrays (millicores, bytes, devices), made once a pass:
@@ -14,6 +20,7 @@ export type View = 'now' | 'empty' | 'ever';
  */
 export interface NodeTable {
   readonly view: View;
+  readonly rules: DeviceRules;
   readonly nodes: readonly SnapshotNode[];
   /** 1 where the node's state lets it take work in this view. */
   readonly open: Uint8Array;
@@ -21,13 +28,16 @@ export interface NodeTable {
   readonly kinds: Uint8Array;
   readonly cpuMilli: Float64Array;
   readonly memoryBytes: Float64Array;
+  /** Free devices that can be had whole. */
   readonly gpuCount: Float64Array;
-  /** Memory of the free devices together. */
+  /** Memory that is left on the devices together. */
   readonly gpuMemoryBytes: Float64Array;
-  /** Per node 1 for each free device; made when the node is first taken from. */
-  readonly freeDevices: (Uint8Array | undefined)[];
-  readonly freeByModel: Map<string, Float64Array>;
-  readonly openByArchitecture: Map<string, Uint8Array>;
+  readonly devices: DeviceTable;
+  /** By model; '' is any model. */
+  readonly views: Map<string, DeviceView>;
+  readonly masks: Map<string, Uint8Array>;
+  /** Node indices by name; made when first asked for. */
+  indices: ReadonlyMap<string, number> | undefined;
 }
 
 const byName = (a: SnapshotNode, b: SnapshotNode): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
@@ -42,14 +52,16 @@ function sortedByName(nodes: readonly SnapshotNode[]): readonly SnapshotNode[] {
 /** A node that has registered but never reported has no capacity: it can hold nothing, and refuses nothing for ever. */
 export const isKnown = (node: SnapshotNode): boolean => node.capacity.cpuMilli > 0;
 
-const deviceIsFree = (view: View, device: SnapshotDevice): boolean =>
-  view === 'ever' || (device.healthy && (view === 'empty' || device.heldBy === null));
-
-export function nodeTable(nodesInAnyOrder: readonly SnapshotNode[], view: View): NodeTable {
+export function nodeTable(
+  nodesInAnyOrder: readonly SnapshotNode[],
+  view: View,
+  rules: DeviceRules = { allowUnenforcedSharing: false },
+): NodeTable {
   const nodes = sortedByName(nodesInAnyOrder);
   const size = nodes.length;
   const table: NodeTable = {
     view,
+    rules: { allowUnenforcedSharing: rules.allowUnenforcedSharing },
     nodes,
     open: new Uint8Array(size),
     kinds: new Uint8Array(size),
@@ -57,10 +69,12 @@ export function nodeTable(nodesInAnyOrder: readonly SnapshotNode[], view: View):
     memoryBytes: new Float64Array(size),
     gpuCount: new Float64Array(size),
     gpuMemoryBytes: new Float64Array(size),
-    freeDevices: new Array<Uint8Array | undefined>(size).fill(undefined),
-    freeByModel: new Map(),
-    openByArchitecture: new Map(),
+    devices: deviceTable(nodes, view, rules),
+    views: new Map(),
+    masks: new Map(),
+    indices: undefined,
   };
+  table.views.set('', { model: -1, whole: table.gpuCount, share: new Float64Array(size) });
   for (let i = 0; i < size; i += 1) fillRow(table, i, nodes[i] as SnapshotNode);
   return table;
 }
@@ -71,100 +85,84 @@ function fillRow(table: NodeTable, i: number, node: SnapshotNode): void {
   table.kinds[i] = kindsOf(node.capacity.cpuMilli, node.capacity.memoryBytes, node.devices.length);
   table.cpuMilli[i] = node.capacity.cpuMilli - (released ? 0 : node.used.cpuMilli);
   table.memoryBytes[i] = node.capacity.memoryBytes - (released ? 0 : node.used.memoryBytes);
-  let count = 0;
-  let bytes = 0;
-  for (const device of node.devices) {
-    if (!deviceIsFree(table.view, device)) continue;
-    count += 1;
-    bytes += device.memoryBytes;
-  }
-  table.gpuCount[i] = count;
-  table.gpuMemoryBytes[i] = bytes;
+  refreshNode(table, i);
 }
 
-/** Free devices that the request may take: all, or those of its model. Kept up to date by take and give back. */
-export function freeDevicesOf(table: NodeTable, gpuModel: string | null): Float64Array {
-  if (gpuModel === null) return table.gpuCount;
-  const known = table.freeByModel.get(gpuModel);
-  if (known !== undefined) return known;
-  const counts = new Float64Array(table.nodes.length);
-  for (let i = 0; i < table.nodes.length; i += 1) {
-    const free = table.freeDevices[i];
-    for (const [d, device] of (table.nodes[i] as SnapshotNode).devices.entries()) {
-      const isFree = free === undefined ? deviceIsFree(table.view, device) : free[d] === 1;
-      if (isFree && device.model === gpuModel) counts[i] = (counts[i] as number) + 1;
-    }
+/** After devices of node `i` changed. */
+function refreshNode({ devices, gpuMemoryBytes, views }: NodeTable, i: number): void {
+  const end = devices.start[i + 1] as number;
+  let bytes = 0;
+  for (let d = devices.start[i] as number; d < end; d += 1) {
+    const left = devices.leftBytes[d] as number;
+    if (devices.may[d] !== 0 && left > 0) bytes += left;
   }
-  table.freeByModel.set(gpuModel, counts);
-  return counts;
+  gpuMemoryBytes[i] = bytes;
+  for (const view of views.values()) refreshView(devices, view, i);
+}
+
+/** The node's place in the table, or -1. */
+export function indexOfNode(table: NodeTable, name: string): number {
+  table.indices ??= new Map(table.nodes.map((node, i) => [node.name, i]));
+  return table.indices.get(name) ?? -1;
+}
+
+/** What requests that pin the model (null: none) find on each node. */
+export function deviceViewOf(table: NodeTable, gpuModel: string | null): DeviceView {
+  const known = table.views.get(gpuModel ?? '');
+  if (known !== undefined) return known;
+  const size = table.nodes.length;
+  const model = table.devices.modelNumbers.get(gpuModel as string) ?? -2;
+  const view = { model, whole: new Float64Array(size), share: new Float64Array(size) };
+  for (let i = 0; i < size; i += 1) refreshView(table.devices, view, i);
+  table.views.set(gpuModel as string, view);
+  return view;
 }
 
 /** Open nodes that the request's architecture allows. */
 export function openNodesOf(table: NodeTable, architecture: string | null): Uint8Array {
   if (architecture === null) return table.open;
-  const known = table.openByArchitecture.get(architecture);
+  const known = table.masks.get(architecture);
   if (known !== undefined) return known;
   const mask = table.open.map((open, i) => (table.nodes[i]?.architecture === architecture ? open : 0));
-  table.openByArchitecture.set(architecture, mask);
+  table.masks.set(architecture, mask);
   return mask;
 }
 
-/** Takes a kernel's amounts and its devices (the first free ones by index, of the model when pinned). The caller has checked that they fit. */
-export function takeKernel(table: NodeTable, i: number, kernel: KernelTake): readonly number[] {
-  table.cpuMilli[i] = (table.cpuMilli[i] as number) - kernel.slots.cpuMilli;
-  table.memoryBytes[i] = (table.memoryBytes[i] as number) - kernel.slots.memoryBytes;
-  const devices: number[] = [];
-  if (kernel.slots.gpuCount === 0) return devices;
-  const node = table.nodes[i] as SnapshotNode;
-  const free = (table.freeDevices[i] ??= freeMarks(table.view, node));
-  for (let d = 0; d < free.length && devices.length < kernel.slots.gpuCount; d += 1) {
-    if (free[d] === 0 || (kernel.gpuModel !== null && node.devices[d]?.model !== kernel.gpuModel)) continue;
-    setDevice(table, { node: i, device: d }, 0);
-    devices.push(d);
-  }
-  return devices;
-}
-
-function freeMarks(view: View, { devices }: SnapshotNode): Uint8Array {
-  const marks = new Uint8Array(devices.length);
-  for (let d = 0; d < devices.length; d += 1) marks[d] = deviceIsFree(view, devices[d] as SnapshotDevice) ? 1 : 0;
-  return marks;
-}
-
+/** What one kernel takes of a node: its amounts, and devices by their place on the node. */
 export interface KernelTake {
   readonly slots: Readonly<Slots>;
-  readonly gpuModel: string | null;
+  readonly devices: readonly number[];
 }
+
+/** Takes a kernel's amounts and the devices that were chosen for it. The caller has checked that they fit. */
+export const takeKernel = (table: NodeTable, i: number, kernel: KernelTake): void => book(table, i, kernel, -1);
 
 /** Undoes `takeKernel`, exactly: amounts are integers. */
-export function giveBackKernel(
-  table: NodeTable,
-  i: number,
-  taken: { slots: Readonly<Slots>; devices: readonly number[] },
-): void {
-  table.cpuMilli[i] = (table.cpuMilli[i] as number) + taken.slots.cpuMilli;
-  table.memoryBytes[i] = (table.memoryBytes[i] as number) + taken.slots.memoryBytes;
-  for (const d of taken.devices) setDevice(table, { node: i, device: d }, 1);
+export const giveBackKernel = (table: NodeTable, i: number, kernel: KernelTake): void => book(table, i, kernel, 1);
+
+function book(table: NodeTable, i: number, ...[{ slots, devices }, sign]: readonly [KernelTake, 1 | -1]): void {
+  table.cpuMilli[i] = (table.cpuMilli[i] as number) + sign * slots.cpuMilli;
+  table.memoryBytes[i] = (table.memoryBytes[i] as number) + sign * slots.memoryBytes;
+  if (devices.length === 0) return;
+  const { start, leftBytes } = table.devices;
+  for (const each of devices) {
+    const d = (start[i] as number) + each;
+    const bytes = bookedBytes(table.devices, d, slots.gpuMemoryBytes);
+    leftBytes[d] = (leftBytes[d] as number) + sign * bytes;
+  }
+  refreshNode(table, i);
 }
 
-/** Marks one device free (1) or taken (0) and keeps the counts. */
-function setDevice(table: NodeTable, at: { readonly node: number; readonly device: number }, free: 0 | 1): void {
-  const { node: i, device: d } = at;
-  const device = table.nodes[i]?.devices[d] as SnapshotDevice;
-  (table.freeDevices[i] as Uint8Array)[d] = free;
-  const sign = free === 1 ? 1 : -1;
-  table.gpuCount[i] = (table.gpuCount[i] as number) + sign;
-  table.gpuMemoryBytes[i] = (table.gpuMemoryBytes[i] as number) + sign * device.memoryBytes;
-  const ofModel = table.freeByModel.get(device.model);
-  if (ofModel !== undefined) ofModel[i] = (ofModel[i] as number) + sign;
+/** What is looked for on a node. */
+export interface Sought {
+  readonly unit: Unit;
+  readonly free: DeviceView;
 }
 
-/** Whether what is left on node `i` holds the unit; `gpu` counts the devices that the request may take. */
-export const holds = (
-  table: NodeTable,
-  i: number,
-  wanted: { readonly unit: Unit; readonly gpu: Float64Array },
-): boolean =>
-  (wanted.gpu[i] as number) >= wanted.unit.gpuCount &&
-  (table.cpuMilli[i] as number) >= wanted.unit.cpuMilli &&
-  (table.memoryBytes[i] as number) >= wanted.unit.memoryBytes;
+/** Whether what is left on node `i` holds the unit, device by device. */
+export const holds = (table: NodeTable, i: number, { unit, free }: Sought): boolean =>
+  (free.whole[i] as number) >= unit.gpuCount &&
+  (free.share[i] as number) >= unit.gpuMemoryBytes &&
+  (table.cpuMilli[i] as number) >= unit.cpuMilli &&
+  (table.memoryBytes[i] as number) >= unit.memoryBytes &&
+  (unit.isSimple || packShares(table.devices, i, { unit, model: free.model }) === 'fits');

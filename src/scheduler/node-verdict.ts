@@ -1,7 +1,8 @@
 import type { SnapshotNode } from '../contract/snapshot.js';
 import type { NodeVerdict, Rejection } from '../contract/why.js';
 import { type Demand, type Unit, unitsOf } from './demand.js';
-import { freeDevicesOf, holds, type NodeTable } from './node-table.js';
+import type { DeviceView } from './device-table.js';
+import { deviceViewOf, holds, type NodeTable } from './node-table.js';
 
 const CLOSED = {
   REGISTERED: 'not_ready',
@@ -19,11 +20,11 @@ const CLOSED = {
  */
 export function nodeVerdict(table: NodeTable, demand: Demand): NodeVerdict {
   const units = unitsOf(demand);
-  const gpu = freeDevicesOf(table, demand.gpuModel);
+  const free = deviceViewOf(table, demand.gpuModel);
   const rejected: Partial<Record<Rejection, number>> = {};
   let fit = 0;
   for (let i = 0; i < table.nodes.length; i += 1) {
-    const cause = rejection(table, i, { demand, units, gpu });
+    const cause = rejection(table, i, { demand, units, free });
     if (cause === null) fit += 1;
     else rejected[cause] = (rejected[cause] ?? 0) + 1;
   }
@@ -33,15 +34,15 @@ export function nodeVerdict(table: NodeTable, demand: Demand): NodeVerdict {
 function rejection(
   table: NodeTable,
   i: number,
-  { demand, units, gpu }: { readonly demand: Demand; readonly units: readonly Unit[]; readonly gpu: Float64Array },
+  { demand, units, free }: { readonly demand: Demand; readonly units: readonly Unit[]; readonly free: DeviceView },
 ): Rejection | null {
   const node = table.nodes[i] as SnapshotNode;
   if (demand.architecture !== null && node.architecture !== demand.architecture) return 'wrong_architecture';
   if (demand.gpuModel !== null && !node.devices.some((device) => device.model === demand.gpuModel))
     return 'wrong_device';
   if (table.open[i] === 0) return CLOSED[node.state];
-  if (units.some((unit) => holds(table, i, { unit, gpu }))) return null;
+  if (units.some((unit) => holds(table, i, { unit, free }))) return null;
   const first = units[0] as Unit;
-  if ((gpu[i] as number) < first.gpuCount) return 'insufficient_gpu';
+  if ((free.whole[i] as number) < first.gpuCount) return 'insufficient_gpu';
   return (table.cpuMilli[i] as number) < first.cpuMilli ? 'insufficient_cpu' : 'insufficient_memory';
 }

@@ -1,4 +1,5 @@
 import type { Unit } from './demand.js';
+import type { DeviceView } from './device-table.js';
 import { holds } from './node-table.js';
 import { compareNodes, type Ranking, rankedLists } from './ranking.js';
 
@@ -6,8 +7,7 @@ export interface Candidates {
   readonly unit: Unit;
   /** 1 for each node that may be looked at. */
   readonly mask: Uint8Array;
-  /** Free devices that the request may take, per node. */
-  readonly gpu: Float64Array;
+  readonly free: DeviceView;
 }
 
 export interface Picked {
@@ -42,18 +42,17 @@ export function pickNode(ranking: Ranking, candidates: Candidates): Picked {
 }
 
 /** Spares a full group the sorting of its nodes. */
-const someHasRoom = ({ table }: Ranking, { unit, mask, gpu }: Candidates): boolean =>
-  mask.some((open, i) => open === 1 && holds(table, i, { unit, gpu }));
+const someHasRoom = ({ table }: Ranking, { unit, mask, free }: Candidates): boolean =>
+  mask.some((open, i) => open === 1 && holds(table, i, { unit, free }));
 
 function nextWithRoom(
-  { table: { cpuMilli, memoryBytes } }: Ranking,
-  { unit, mask, gpu }: Candidates,
+  { table }: Ranking,
+  { unit, mask, free }: Candidates,
   { nodes, after }: { readonly nodes: Int32Array; readonly after: number },
 ): number {
   for (let position = after + 1; position < nodes.length; position += 1) {
     const i = nodes[position] as number;
-    if (mask[i] === 0 || (gpu[i] as number) < unit.gpuCount) continue;
-    if ((cpuMilli[i] as number) >= unit.cpuMilli && (memoryBytes[i] as number) >= unit.memoryBytes) return position;
+    if (mask[i] === 1 && holds(table, i, { unit, free })) return position;
   }
   return -1;
 }

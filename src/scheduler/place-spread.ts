@@ -1,7 +1,7 @@
 import { type Attempt, giveBackAll, type Taken, takeAll } from './assignment.js';
 import { type Demand, type KernelClass, kernelClasses, unitOf } from './demand.js';
 import { explainSpread } from './explain-placement.js';
-import { freeDevicesOf, holds, openNodesOf } from './node-table.js';
+import { deviceViewOf, holds, openNodesOf } from './node-table.js';
 import { pickNode } from './pick-node.js';
 import { compareNodes, type Ranking, take } from './ranking.js';
 import { searchAssignment } from './search-assignment.js';
@@ -36,13 +36,13 @@ export function placeSpread(ranking: Ranking, demand: Demand): Attempt {
 }
 
 function sumSuffices({ table }: Ranking, demand: Demand, { mask }: Region): boolean {
-  const free = freeDevicesOf(table, demand.gpuModel);
+  const free = deviceViewOf(table, demand.gpuModel);
   let gpu = 0;
   let cpu = 0;
   let memory = 0;
   for (let i = 0; i < mask.length; i += 1) {
     if (mask[i] === 0) continue;
-    gpu += free[i] as number;
+    gpu += free.whole[i] as number;
     cpu += Math.max(0, table.cpuMilli[i] as number);
     memory += Math.max(0, table.memoryBytes[i] as number);
   }
@@ -79,11 +79,11 @@ function kernelByKernel(
   ranking: Ranking,
   { demand, region }: { readonly demand: Demand; readonly region: Region },
 ): Taken | null {
-  const gpu = freeDevicesOf(ranking.table, demand.gpuModel);
+  const free = deviceViewOf(ranking.table, demand.gpuModel);
   const nodeOfKernel: number[] = [];
   const devicesOfKernel: (readonly number[])[] = [];
   for (const { slots } of demand.kernels) {
-    const { node } = pickNode(ranking, { unit: unitOf(slots), mask: region.mask, gpu });
+    const { node } = pickNode(ranking, { unit: unitOf(slots), mask: region.mask, free });
     if (node < 0) {
       giveBackAll(ranking, demand, { nodeOfKernel, devicesOfKernel });
       return null;
@@ -102,15 +102,15 @@ interface LookAhead {
 
 function lookAhead(ranking: Ranking, { demand, region, classes }: LookAhead): Taken | 'none' | 'gave-up' {
   const { table } = ranking;
-  const gpu = freeDevicesOf(table, demand.gpuModel);
+  const free = deviceViewOf(table, demand.gpuModel);
   const holdsSome = (i: number): boolean =>
-    region.mask[i] === 1 && classes.some((unit) => holds(table, i, { unit, gpu }));
+    region.mask[i] === 1 && classes.some((unit) => holds(table, i, { unit, free }));
   const indices = Array.from(table.nodes.keys()).filter(holdsSome);
   const nodes = indices.toSorted(compareNodes(ranking, demand.total));
   const rooms = nodes.map((i) => ({
     cpuMilli: table.cpuMilli[i] as number,
     memoryBytes: table.memoryBytes[i] as number,
-    gpuCount: gpu[i] as number,
+    gpuCount: free.whole[i] as number,
   }));
   const found = searchAssignment({ rooms, classes });
   if (typeof found === 'string') return found;

@@ -1,8 +1,11 @@
 import type { GroupPolicy } from '../contract/group.js';
-import type { Unit } from './demand.js';
-import { giveBackKernel, type KernelTake, type NodeTable, takeKernel } from './node-table.js';
+import type { Slots } from '../contract/slots.js';
+import type { SnapshotRunning } from '../contract/snapshot.js';
+import { replicaKeyOf, type Unit } from './demand.js';
+import { giveBackKernel, indexOfNode, type KernelTake, type NodeTable, takeKernel } from './node-table.js';
+import { shareDevice, wholeDevices } from './pack-devices.js';
 
-/** The nodes of a table in the order in which the policy prefers them. */
+/** The nodes of a table in the order in which the policy prefers them, at one moment. */
 export interface Ranking {
   readonly table: NodeTable;
   readonly placement: GroupPolicy['placement'];
@@ -13,6 +16,12 @@ export interface Ranking {
   readonly sign: 1 | -1;
   /** Made when first asked for, then kept in order by `take` and `giveBack`: a move is a binary search and one copy. */
   lists: readonly RankedList[] | undefined;
+  /** Milliseconds since 1970: what starts now has to be gone in time from a node that moves. */
+  readonly atMs: number;
+  /** Sessions of each replica group per node. */
+  readonly replicas: Map<string, Float64Array>;
+  /** The same nodes with all released; made when first asked for. */
+  idle: Ranking | undefined;
 }
 
 /** The nodes that have the same kinds of resource, in rank order. */
@@ -21,14 +30,52 @@ export interface RankedList {
   readonly nodes: Int32Array;
 }
 
-export const rankingOf = (table: NodeTable, policy: Pick<GroupPolicy, 'placement' | 'slotOrder'>): Ranking => ({
-  table,
-  placement: policy.placement,
-  slotOrder: policy.slotOrder,
-  order: policy.slotOrder.map((slot) => table[slot]),
-  sign: policy.placement === 'dispersed' ? 1 : -1,
-  lists: undefined,
-});
+/** What else decides on a node: the moment (milliseconds since 1970), and who runs where. */
+export interface Around {
+  readonly atMs?: number;
+  readonly running?: readonly Pick<SnapshotRunning, 'projectId' | 'replicaGroup' | 'kernels'>[];
+}
+
+export function rankingOf(
+  table: NodeTable,
+  policy: Pick<GroupPolicy, 'placement' | 'slotOrder'>,
+  { atMs = 0, running = [] }: Around = {},
+): Ranking {
+  const { placement, slotOrder } = policy;
+  return {
+    table,
+    placement,
+    slotOrder,
+    order: slotOrder.map((slot) => table[slot]),
+    sign: placement === 'dispersed' ? 1 : -1,
+    lists: undefined,
+    atMs,
+    replicas: replicasOf(table, running),
+    idle: undefined,
+  };
+}
+
+function replicasOf(table: NodeTable, running: NonNullable<Around['running']>): Map<string, Float64Array> {
+  const replicas = new Map<string, Float64Array>();
+  for (const { projectId, replicaGroup, kernels } of running) {
+    if (replicaGroup === null) continue;
+    const counts = replicaCounts(replicas, table, replicaKeyOf(projectId, replicaGroup));
+    for (const name of new Set(kernels.map(({ node }) => node))) {
+      const i = indexOfNode(table, name);
+      if (i >= 0) counts[i] = (counts[i] as number) + 1;
+    }
+  }
+  return replicas;
+}
+
+export function replicaCounts(replicas: Ranking['replicas'], table: NodeTable, key: string): Float64Array {
+  let counts = replicas.get(key);
+  if (counts === undefined) {
+    counts = new Float64Array(table.nodes.length);
+    replicas.set(key, counts);
+  }
+  return counts;
+}
 
 /** Negative when node `a` comes before node `b`: by the policy's amounts, then by name. Only 0 for the same node. */
 export function compareAmounts({ order, sign }: Ranking, a: number, b: number): number {
@@ -44,7 +91,7 @@ export function compareAmounts({ order, sign }: Ranking, a: number, b: number): 
 const COUNT_OF_KINDS = Uint8Array.from([0, 1, 1, 2, 1, 2, 2, 3]);
 
 /** How many kinds of resource a node has that the unit does not use. */
-export const extraKinds = (kindsOfNode: number, unit: Unit): number =>
+export const extraKinds = (kindsOfNode: number, unit: Pick<Unit, 'kinds'>): number =>
   COUNT_OF_KINDS[kindsOfNode & ~unit.kinds] as number;
 
 /** The whole rule: fewer unused kinds first, then the policy's amounts, then the name. */
@@ -67,16 +114,31 @@ export function rankedLists(ranking: Ranking): readonly RankedList[] {
   return ranking.lists;
 }
 
-/** Takes a kernel's amounts and devices from node `i`, which moves in the ranking. Returns the devices' indices. */
-export function take(ranking: Ranking, i: number, kernel: KernelTake): readonly number[] {
-  const from = positionOf(ranking, i);
-  const devices = takeKernel(ranking.table, i, kernel);
-  move(ranking, i, from);
+/** Takes a kernel's amounts and devices from node `i`, which moves in the ranking. Returns the devices' places. The caller has checked that it fits. */
+export function take(
+  ranking: Ranking,
+  i: number,
+  kernel: { readonly slots: Readonly<Slots>; readonly gpuModel: string | null },
+): readonly number[] {
+  const { slots, gpuModel } = kernel;
+  const { devices: all } = ranking.table;
+  const model = gpuModel === null ? -1 : (all.modelNumbers.get(gpuModel) ?? -2);
+  let devices: readonly number[] = [];
+  if (slots.gpuCount > 0) devices = wholeDevices(all, i, { model, count: slots.gpuCount }) ?? [];
+  else if (slots.gpuMemoryBytes > 0) devices = [shareDevice(all, i, { model, bytes: slots.gpuMemoryBytes })];
+  takeOn(ranking, i, { slots, devices });
   return devices;
 }
 
+/** Takes a kernel's amounts and exactly these devices, by their places on node `i`. */
+export function takeOn(ranking: Ranking, i: number, kernel: KernelTake): void {
+  const from = positionOf(ranking, i);
+  takeKernel(ranking.table, i, kernel);
+  move(ranking, i, from);
+}
+
 /** Undoes `take`, exactly. */
-export function giveBack(ranking: Ranking, i: number, taken: Parameters<typeof giveBackKernel>[2]): void {
+export function giveBack(ranking: Ranking, i: number, taken: KernelTake): void {
   const from = positionOf(ranking, i);
   giveBackKernel(ranking.table, i, taken);
   move(ranking, i, from);

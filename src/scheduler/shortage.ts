@@ -3,6 +3,7 @@ import type { SnapshotNode } from '../contract/snapshot.js';
 import type { Blocker } from '../contract/why.js';
 import { amountText, bareAmountText, listText } from './amount-text.js';
 import type { Demand, Unit } from './demand.js';
+import type { DeviceView } from './device-table.js';
 import type { NodeTable } from './node-table.js';
 
 /** Slots that a node can lack for whole devices, in the default order. */
@@ -18,7 +19,7 @@ export interface Lack {
 
 export interface Wanted {
   readonly unit: Unit;
-  readonly gpu: Float64Array;
+  readonly free: DeviceView;
   readonly gpuModel: string | null;
 }
 
@@ -29,7 +30,7 @@ export const neededSlots = (slotOrder: readonly SlotName[]): readonly NeededSlot
 };
 
 const freeOn = (table: NodeTable, i: number, wanted: Wanted) => (slot: NeededSlot) =>
-  Math.max(0, (slot === 'gpuCount' ? wanted.gpu[i] : table[slot][i]) as number);
+  Math.max(0, (slot === 'gpuCount' ? wanted.free.whole[i] : table[slot][i]) as number);
 
 /** What node `i` lacks for the unit, in `slots` order. */
 export function lacksOn(

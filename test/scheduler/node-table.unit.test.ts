@@ -1,15 +1,6 @@
 import { expect, test } from 'vitest';
 import { unitOf } from '../../src/scheduler/demand.js';
-import {
-  freeDevicesOf,
-  giveBackKernel,
-  holds,
-  isKnown,
-  nodeTable,
-  openNodesOf,
-  takeKernel,
-  type View,
-} from '../../src/scheduler/node-table.js';
+import { deviceViewOf, holds, isKnown, nodeTable, openNodesOf, type View } from '../../src/scheduler/node-table.js';
 import { GIB, type NodeShape, node, slots } from './build.js';
 
 const shape: NodeShape = { cpu: 8, usedCpu: 3, gib: 32, usedGib: 8, gpus: 4, held: 1, broken: 1 };
@@ -46,19 +37,6 @@ test('nodes stand by name, whatever order they come in', () => {
   expect(nodeTable([node('b'), node('a')], 'now').nodes.map(({ name }) => name)).toEqual(['a', 'b']);
 });
 
-test('devices are taken by index among the free, healthy ones of the model, and given back exactly', () => {
-  const table = nodeTable([node('a', { models: ['t4', 'h200', 't4', 'h200'], held: 1 })], 'now');
-  const ofModel = freeDevicesOf(table, 'h200');
-  const kernel = { slots: slots(1, 1, 1), gpuModel: 'h200' };
-  expect(takeKernel(table, 0, kernel)).toEqual([1]);
-  expect(takeKernel(table, 0, { ...kernel, gpuModel: null })).toEqual([2]);
-  expect([table.gpuCount[0], ofModel[0], freeDevicesOf(table, 't4')[0]]).toEqual([1, 1, 0]);
-  giveBackKernel(table, 0, { slots: kernel.slots, devices: [1] });
-  giveBackKernel(table, 0, { slots: kernel.slots, devices: [2] });
-  expect(table).toMatchObject({ cpuMilli: Float64Array.of(64_000), gpuCount: Float64Array.of(3) });
-  expect([ofModel[0], freeDevicesOf(table, 't4')[0]]).toEqual([2, 1]);
-});
-
 test('an architecture closes the nodes of another', () => {
   const table = nodeTable([node('a'), node('b', { architecture: 'arm64' }), node('c', { state: 'LOST' })], 'now');
   expect([...openNodesOf(table, null)]).toEqual([1, 1, 0]);
@@ -72,5 +50,5 @@ test.each([
   [slots(64, 256, 3), false],
 ])('a node with exactly as much holds it, with less it does not: %j', (asked, fits) => {
   const table = nodeTable([node('a', { gpus: 2 })], 'now');
-  expect(holds(table, 0, { unit: unitOf(asked), gpu: table.gpuCount })).toBe(fits);
+  expect(holds(table, 0, { unit: unitOf(asked), free: deviceViewOf(table, null) })).toBe(fits);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Slots } from '../../src/contract/slots.js';
 import type { SnapshotNode } from '../../src/contract/snapshot.js';
 import { unitOf } from '../../src/scheduler/demand.js';
-import { nodeTable } from '../../src/scheduler/node-table.js';
+import { deviceViewOf, nodeTable } from '../../src/scheduler/node-table.js';
 import { pickNode } from '../../src/scheduler/pick-node.js';
 import { rankingOf } from '../../src/scheduler/ranking.js';
 import { node, slots, snapshot } from './build.js';
@@ -61,6 +61,10 @@ const cases: [
 test.each(cases)('%s', (_title, placement, asked, nodes, want) => {
   const table = nodeTable(nodes, 'now');
   const ranking = rankingOf(table, { ...snapshot({ nodes, pending: [] }).group.policy, placement });
-  const { node: best, next } = pickNode(ranking, { unit: unitOf(asked), mask: table.open, gpu: table.gpuCount });
+  const { node: best, next } = pickNode(ranking, {
+    unit: unitOf(asked),
+    mask: table.open,
+    free: deviceViewOf(table, null),
+  });
   expect([table.nodes[best]?.name, table.nodes[next]?.name]).toEqual(want);
 });

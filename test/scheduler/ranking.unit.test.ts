@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SnapshotNode } from '../../src/contract/snapshot.js';
 import { unitOf } from '../../src/scheduler/demand.js';
-import { nodeTable } from '../../src/scheduler/node-table.js';
+import { deviceViewOf, nodeTable } from '../../src/scheduler/node-table.js';
 import { compareNodes, extraKinds, giveBack, rankedLists, rankingOf, take } from '../../src/scheduler/ranking.js';
 import { node, slots, snapshot } from './build.js';
 
@@ -43,4 +43,18 @@ test('a node without devices left still has the kind', () => {
   const { table } = ranking([node('gpu', { gpus: 1, held: 1 })], 'dispersed');
   expect(extraKinds(table.kinds[0] as number, unitOf(slots(1, 1)))).toBe(1);
   expect(extraKinds(table.kinds[0] as number, unitOf(slots(1, 1, 1)))).toBe(0);
+});
+
+test('devices are taken by index among the free, healthy ones of the model, and given back exactly', () => {
+  const made = ranking([node('a', { models: ['t4', 'h200', 't4', 'h200'], held: 1 })], 'dispersed');
+  const { table } = made;
+  const ofModel = deviceViewOf(table, 'h200').whole;
+  const kernel = { slots: slots(1, 1, 1), gpuModel: 'h200' };
+  expect(take(made, 0, kernel)).toEqual([1]);
+  expect(take(made, 0, { ...kernel, gpuModel: null })).toEqual([2]);
+  expect([table.gpuCount[0], ofModel[0], deviceViewOf(table, 't4').whole[0]]).toEqual([1, 1, 0]);
+  giveBack(made, 0, { slots: kernel.slots, devices: [1] });
+  giveBack(made, 0, { slots: kernel.slots, devices: [2] });
+  expect(table).toMatchObject({ cpuMilli: Float64Array.of(64_000), gpuCount: Float64Array.of(3) });
+  expect([ofModel[0], deviceViewOf(table, 't4').whole[0]]).toEqual([2, 1]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SlotName } from '../../src/contract/slots.js';
 import { unitOf } from '../../src/scheduler/demand.js';
-import { nodeTable } from '../../src/scheduler/node-table.js';
+import { deviceViewOf, nodeTable } from '../../src/scheduler/node-table.js';
 import { capacityOf, lacksOn, lackText, nearestNode, neededSlots } from '../../src/scheduler/shortage.js';
 import { node, slots } from './build.js';
 
@@ -19,7 +19,7 @@ const table = nodeTable(
   [node('a', { cpu: 8, gpus: 2 }), node('b', { cpu: 2, gpus: 3 }), node('c', { cpu: 2, gpus: 3 })],
   'now',
 );
-const wanted = { unit: unitOf(slots(8, 1, 4)), gpu: table.gpuCount, gpuModel: null };
+const wanted = { unit: unitOf(slots(8, 1, 4)), free: deviceViewOf(table, null), gpuModel: null };
 
 test.each([
   ['GPU first', ['gpuCount', 'cpuMilli'], 'b'],
@@ -43,7 +43,7 @@ test('only what lacks is told', () => {
 
 test('a node that is used beyond its capacity has nothing free, not less', () => {
   const shrunk = nodeTable([node('a', { cpu: 2, usedCpu: 5 })], 'now');
-  expect(lacksOn(shrunk, 0, { wanted: { ...wanted, gpu: shrunk.gpuCount }, slots: ['cpuMilli'] })).toEqual([
+  expect(lacksOn(shrunk, 0, { wanted: { ...wanted, free: deviceViewOf(shrunk, null) }, slots: ['cpuMilli'] })).toEqual([
     { slot: 'cpuMilli', need: 8000, free: 0 },
   ]);
 });
