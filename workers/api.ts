@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   log.info({ port: config.apiPort }, 'listening');
   await untilDone('start the first workflows', log, async () => {
     await door.ensureGroup(config.nodeGroup);
-    await door.ensureNode(config.nodeName);
+    for (const { name } of nodesOf(config)) await door.ensureNode(name);
   });
 }
 
@@ -68,8 +68,14 @@ async function createApp(store: Store, door: TemporalDoor): Promise<FastifyInsta
   return app;
 }
 
-/** The first people, group, node and volumes of a new machine; changes nothing that is there. */
-async function bootstrap(store: Store, { bootstrapKeyFile, nodeName, nodeToken, ...rest }: ApiConfig): Promise<void> {
+const nodesOf = ({ nodeName, nodeToken, furtherNodes }: ApiConfig) => [
+  { name: nodeName, token: nodeToken },
+  ...furtherNodes,
+];
+
+/** The first people, group, nodes and volumes of a new machine; changes nothing that is there. */
+async function bootstrap(store: Store, settings: ApiConfig): Promise<void> {
+  const { bootstrapKeyFile, ...rest } = settings;
   if (bootstrapKeyFile === undefined) return;
   const key = (await readFile(bootstrapKeyFile, 'utf8')).trim();
   const ids = { domain: newDomainId(), project: newProjectId(), user: newUserId(), key: newApiKeyId() };
@@ -78,7 +84,7 @@ async function bootstrap(store: Store, { bootstrapKeyFile, nodeName, nodeToken, 
     adminKeyHash: hashSecret(key),
     adminKeyPrefix: shownPrefix(key),
     group: rest.nodeGroup,
-    node: { name: nodeName, tokenHash: hashSecret(nodeToken) },
+    nodes: nodesOf(settings).map(({ name, token }) => ({ name, tokenHash: hashSecret(token) })),
     volumes: Object.keys(rest.volumes),
   });
 }

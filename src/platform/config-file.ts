@@ -18,6 +18,8 @@ const configFileSchema = z.strictObject({
   node: z.strictObject({
     name: z.string().min(1).max(63),
     group: z.string().min(1).max(63),
+    /** Agents of this machine, each a node with the amounts below: `name`, `name-2` … */
+    count: z.int().min(1).max(16).default(1),
     cpus: z.int().positive(),
     memoryBytes: z.int().positive(),
     simulatedGpus: z.array(simulatedGpusSchema),

@@ -70,6 +70,8 @@ const VARIABLES = {
   BERTH_NODE_GROUP: text.max(63).default('default'),
   /** The node's own secret for reports and launch orders. The API takes it too, to know the first node. */
   BERTH_NODE_TOKEN: text,
+  /** Further nodes that the API knows from the start, as JSON: `[{"name","token"}]`. `berth up --nodes` sets it. */
+  BERTH_FURTHER_NODES: json(z.array(z.strictObject({ name: text.max(63), token: text }))).default([]),
   /** The agent's one port, for logs and exec. */
   BERTH_NODE_PORT: port,
   /** Where the API reaches that port. */
@@ -178,6 +180,7 @@ const API = [
   'BERTH_NODE_NAME',
   'BERTH_NODE_GROUP',
   'BERTH_NODE_TOKEN',
+  'BERTH_FURTHER_NODES',
   'BERTH_SEALING_KEY_FILE',
   'BERTH_SIGNING_KEY_FILE',
   'BERTH_VERIFY_KEY_FILE',

@@ -5,6 +5,7 @@ import type {
   GroupPolicy,
   Page,
   PageQuery,
+  PatchGroupPolicy,
   Principal,
   Project,
   Quota,
@@ -64,7 +65,7 @@ export interface Bootstrap {
   readonly adminKeyHash: Buffer;
   readonly adminKeyPrefix: string;
   readonly group: string;
-  readonly node: { readonly name: string; readonly tokenHash: Buffer } | null;
+  readonly nodes: readonly { readonly name: string; readonly tokenHash: Buffer }[];
   readonly volumes: readonly string[];
 }
 
@@ -78,7 +79,8 @@ export interface SettingsStore {
   patchGroup(
     name: string,
     patch: {
-      readonly policy?: Partial<GroupPolicy>;
+      /** A merge patch: what is not named stays, in `decay` and `preemption` too. */
+      readonly policy?: PatchGroupPolicy;
       readonly domains?: readonly string[];
       readonly projects?: readonly string[];
       readonly ifMatch: string | null;

@@ -102,7 +102,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     adminKeyHash: admin.hash,
     adminKeyPrefix: admin.shown,
     group: 'default',
-    node: { name: 'node-1', tokenHash: node.hash },
+    nodes: [{ name: 'node-1', tokenHash: node.hash }],
     volumes: ['main'],
   });
   const { signer, verifyKeys } = await testKeys();

@@ -72,7 +72,7 @@ export async function openLedger({
     adminKeyHash: hashOf('admin-key'),
     adminKeyPrefix: 'brt_adm',
     group: 'default',
-    node: { name: 'n1', tokenHash: hashOf('n1') },
+    nodes: [{ name: 'n1', tokenHash: hashOf('n1') }],
     volumes: ['main'],
   });
   await joinNode(store, 'n1', gpus);

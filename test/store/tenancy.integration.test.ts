@@ -89,7 +89,7 @@ describe('keys', () => {
       adminKeyHash: hashOf('rotated'),
       adminKeyPrefix: 'brt_rot',
       group: 'default',
-      node: { name: 'n1', tokenHash: hashOf('n1') },
+      nodes: [{ name: 'n1', tokenHash: hashOf('n1') }],
       volumes: ['main'],
     };
     const before = await store.nodes.get('n1');

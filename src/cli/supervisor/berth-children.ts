@@ -13,7 +13,7 @@ import { externalDatabaseUrl, externalTemporalAddress, type Installation, tempor
 import { postgresChild } from './postgres-child.js';
 import { answersHttp, healthUrl } from './probes.js';
 import { builtProgram, findTemporalProgram } from './programs.js';
-import { portOf } from './settings.js';
+import { nodeNames, nodePortNames, portOf } from './settings.js';
 import { temporalChild } from './temporal-child.js';
 
 const VERSION_SECONDS = 60;
@@ -61,13 +61,17 @@ function workers(berth: Installation): ChildSpec[] {
   });
   const singles = [
     { name: 'api', env: apiEnvironment(berth) },
-    { name: 'node', env: nodeEnvironment(berth) },
     { name: 'storage', env: storageEnvironment(berth) },
   ] as const;
   const others = singles.map(
     ({ name, env }): Worker => ({ name, program: name, env, healthPort: portOf(config, name) }),
   );
-  return [...others, ...controls].map(workerChild);
+  const agents = nodeNames(config).map((_, index): Worker => {
+    const healthPort = portOf(config, nodePortNames(index + 1)[0]);
+    const name = index === 0 ? 'node' : `node-${index + 1}`;
+    return { name, program: 'node', env: nodeEnvironment(berth, index + 1), healthPort };
+  });
+  return [...others, ...agents, ...controls].map(workerChild);
 }
 
 /**
@@ -76,7 +80,9 @@ function workers(berth: Installation): ChildSpec[] {
  */
 export function berthChildren(berth: Installation): ChildSpec[] {
   mkdirSync(join(berth.state.volumesDir, 'default'), { recursive: true, mode: 0o755 });
-  mkdirSync(join(berth.state.nodesDir, berth.config.node.name), { recursive: true, mode: 0o755 });
+  for (const name of nodeNames(berth.config)) {
+    mkdirSync(join(berth.state.nodesDir, name), { recursive: true, mode: 0o755 });
+  }
   const engines: ChildSpec[] = [];
   if (externalDatabaseUrl(berth) === undefined) engines.push(postgresChild(berth));
   if (externalTemporalAddress(berth) === undefined) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { databaseUrl, type Installation, temporalAddress, urlsOf } from './installation.js';
-import { controlPortNames, portOf } from './settings.js';
+import { furtherNodeToken } from './secrets.js';
+import { controlPortNames, nodeNames, nodePortNames, portOf } from './settings.js';
 
 export const WORKERS = ['control', 'node', 'api', 'storage'] as const;
 export type WorkerName = (typeof WORKERS)[number];
@@ -27,11 +28,15 @@ function common(berth: Installation): Environment {
 
 const volumes = (berth: Installation) => JSON.stringify({ default: join(berth.state.volumesDir, 'default') });
 
-const nodeIdentity = ({ config, secrets }: Installation): Environment => ({
-  BERTH_NODE_NAME: config.node.name,
-  BERTH_NODE_GROUP: config.node.group,
-  BERTH_NODE_TOKEN: secrets.nodeToken,
-});
+/** `agent` counts from 1. */
+function nodeIdentity({ config, secrets }: Installation, agent = 1): Environment {
+  const name = nodeNames(config)[agent - 1] ?? config.node.name;
+  return {
+    BERTH_NODE_NAME: name,
+    BERTH_NODE_GROUP: config.node.group,
+    BERTH_NODE_TOKEN: agent === 1 ? secrets.nodeToken : furtherNodeToken(secrets, name),
+  };
+}
 
 /** `worker` counts from 1; a further one outside the supervisor has no ports. */
 export function controlEnvironment(berth: Installation, worker?: number): Environment {
@@ -43,22 +48,24 @@ export function controlEnvironment(berth: Installation, worker?: number): Enviro
   return { ...common(berth), ...ports, DATABASE_URL: databaseUrl(berth) };
 }
 
-export function nodeEnvironment(berth: Installation): Environment {
+export function nodeEnvironment(berth: Installation, agent = 1): Environment {
   const { config, state, secrets } = berth;
+  const [port, metricsPort, temporalMetricsPort] = nodePortNames(agent);
+  const identity = nodeIdentity(berth, agent);
   return {
     ...common(berth),
-    ...nodeIdentity(berth),
+    ...identity,
     BERTH_API_URL: urlsOf(berth).api,
-    BERTH_NODE_PORT: String(portOf(config, 'node')),
-    BERTH_NODE_ADDRESS: `http://127.0.0.1:${portOf(config, 'node')}`,
+    BERTH_NODE_PORT: String(portOf(config, port)),
+    BERTH_NODE_ADDRESS: `http://127.0.0.1:${portOf(config, port)}`,
     BERTH_NODE_CPUS: String(config.node.cpus),
     BERTH_NODE_MEMORY_BYTES: String(config.node.memoryBytes),
     BERTH_SIMULATED_GPUS: JSON.stringify(config.node.simulatedGpus.filter(({ count }) => count > 0)),
-    BERTH_NODE_STATE: join(state.nodesDir, config.node.name),
+    BERTH_NODE_STATE: join(state.nodesDir, identity['BERTH_NODE_NAME'] ?? ''),
     BERTH_VERIFY_KEY_FILE: secrets.verifyKeyFile,
     BERTH_VOLUMES: volumes(berth),
-    BERTH_METRICS_PORT: String(portOf(config, 'nodeMetrics')),
-    BERTH_TEMPORAL_METRICS_PORT: String(portOf(config, 'nodeTemporalMetrics')),
+    BERTH_METRICS_PORT: String(portOf(config, metricsPort)),
+    BERTH_TEMPORAL_METRICS_PORT: String(portOf(config, temporalMetricsPort)),
   };
 }
 
@@ -67,6 +74,11 @@ export function apiEnvironment(berth: Installation): Environment {
   return {
     ...common(berth),
     ...nodeIdentity(berth),
+    BERTH_FURTHER_NODES: JSON.stringify(
+      nodeNames(config)
+        .slice(1)
+        .map((name) => ({ name, token: furtherNodeToken(secrets, name) })),
+    ),
     DATABASE_URL: databaseUrl(berth),
     BERTH_API_PORT: String(portOf(config, 'api')),
     BERTH_API_URL: urlsOf(berth).api,

@@ -8,6 +8,7 @@ interface StateFlag {
 
 interface UpCommandFlags extends StateFlag {
   readonly controlWorkers?: number;
+  readonly nodes?: number;
   readonly cpus?: number;
   readonly memory?: number;
   readonly simulatedGpus?: number;
@@ -45,8 +46,8 @@ function wantsJson(command: Command): boolean {
 
 async function runUp(flags: UpCommandFlags): Promise<void> {
   const [{ up }, { renderUrls }] = await Promise.all([import('./up.js'), import('./render.js')]);
-  const { controlWorkers, cpus, memory, simulatedGpus, gpuMemory } = flags;
-  const wanted = { controlWorkers, cpus, memoryBytes: memory, simulatedGpus, gpuMemoryBytes: gpuMemory };
+  const { controlWorkers, nodes, cpus, memory, simulatedGpus, gpuMemory } = flags;
+  const wanted = { controlWorkers, nodes, cpus, memoryBytes: memory, simulatedGpus, gpuMemoryBytes: gpuMemory };
   const outcome = await up({
     stateRoot: stateDirPath(flags.state, process.env),
     flags: Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)),
@@ -108,8 +109,9 @@ function registerUp(program: Command): void {
     .description('start Berth on this machine, and wait until it serves')
     .addOption(stateOption())
     .option('--control-workers <n>', 'control workers', whole(1, 16))
-    .option('--cpus <n>', 'cores that the node shares out', whole(1, 4096))
-    .option('--memory <size>', 'memory that the node shares out, such as 16Gi', bytes)
+    .option('--nodes <n>', 'node agents on this machine, each with the amounts below', whole(1, 16))
+    .option('--cpus <n>', 'cores that a node shares out', whole(1, 4096))
+    .option('--memory <size>', 'memory that a node shares out, such as 16Gi', bytes)
     .option('--simulated-gpus <n>', 'pretended devices beside the found ones', whole(0, 64))
     .option('--gpu-memory <size>', 'memory of a pretended device', bytes)
     .option('--foreground', 'stay, and stop everything at Ctrl-C')

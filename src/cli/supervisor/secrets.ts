@@ -1,8 +1,8 @@
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensurePrivateFile, type StateDir } from '../../platform/state-dir.js';
-import { newApiKey, newNodeToken } from '../../platform/tokens.js';
+import { NODE_TOKEN_PREFIX, newApiKey, newNodeToken } from '../../platform/tokens.js';
 
 /** Where each secret lies; nothing but the two values is ever read into the supervisor. */
 export interface Secrets {
@@ -13,6 +13,10 @@ export interface Secrets {
   readonly nodeToken: string;
   readonly postgresPassword: string;
 }
+
+/** Of a further node on this machine: derived from the first one's, so that no second file is kept in step. */
+export const furtherNodeToken = ({ nodeToken }: Secrets, name: string): string =>
+  `${NODE_TOKEN_PREFIX}${createHmac('sha256', nodeToken).update(name).digest('base64url')}`;
 
 /** RFC 7638: a key id that anyone derives again from the key. */
 function thumbprint({ crv, kty, x, y }: JsonWebKey): string {

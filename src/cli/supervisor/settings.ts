@@ -8,6 +8,8 @@ import { which } from './programs.js';
 /** Flags of `berth up`; an unset one keeps what the state directory says, or the default at the first start. */
 export interface UpFlags {
   readonly controlWorkers?: number;
+  /** Node agents on this machine. */
+  readonly nodes?: number;
   readonly cpus?: number;
   readonly memoryBytes?: number;
   readonly simulatedGpus?: number;
@@ -27,6 +29,15 @@ const USUAL_PORTS: Readonly<Record<string, number>> = {
   nodeMetrics: 9082,
   apiMetrics: 9080,
 };
+
+/** Port names of one node agent, counted from 1. */
+export const nodePortNames = (agent: number): readonly [port: string, metrics: string, temporalMetrics: string] => {
+  const prefix = agent === 1 ? 'node' : `node${agent}`;
+  return [prefix, `${prefix}Metrics`, `${prefix}TemporalMetrics`];
+};
+/** The nodes of this machine: the first has the name of the configuration, the others a number behind it. */
+export const nodeNames = ({ node }: ConfigFile): readonly string[] =>
+  Array.from({ length: node.count }, (_, index) => (index === 0 ? node.name : `${node.name}-${index + 1}`));
 
 const GIB = 2 ** 30;
 const SIMULATED_MODEL = 'simulated';
@@ -48,6 +59,7 @@ function firstNode(name: string): ConfigFile['node'] {
   return {
     name,
     group: 'default',
+    count: 1,
     cpus: Math.max(4, availableParallelism()),
     memoryBytes: Math.max(1, Math.floor(totalmem() / GIB)) * GIB,
     simulatedGpus: [{ model: SIMULATED_MODEL, memoryBytes: DEFAULT_GPU_MEMORY_BYTES, count }],
@@ -58,6 +70,7 @@ function withFlags(node: ConfigFile['node'], flags: UpFlags): ConfigFile['node']
   const [gpus] = node.simulatedGpus;
   return {
     ...node,
+    count: flags.nodes ?? node.count,
     cpus: flags.cpus ?? node.cpus,
     memoryBytes: flags.memoryBytes ?? node.memoryBytes,
     simulatedGpus: [
@@ -91,13 +104,11 @@ export async function settle(state: StateDir, flags: UpFlags, wantsUsualPorts: b
   const kept = readConfigFile(state.configFile);
   const controlWorkers = flags.controlWorkers ?? kept?.controlWorkers ?? 1;
   const controls = Array.from({ length: controlWorkers }, (_, index) => controlPortNames(index + 1)).flat();
-  const names = [...Object.keys(USUAL_PORTS), 'nodeTemporalMetrics', ...controls];
-  const config: ConfigFile = {
-    version: 1,
-    ports: await withPorts(kept?.ports ?? {}, names, wantsUsualPorts),
-    controlWorkers,
-    node: withFlags(kept?.node ?? firstNode(nodeNameOf(state, wantsUsualPorts)), flags),
-  };
+  const node = withFlags(kept?.node ?? firstNode(nodeNameOf(state, wantsUsualPorts)), flags);
+  const agents = Array.from({ length: node.count }, (_, index) => nodePortNames(index + 1)).flat();
+  const names = [...new Set([...Object.keys(USUAL_PORTS), ...agents, ...controls])];
+  const ports = await withPorts(kept?.ports ?? {}, names, wantsUsualPorts);
+  const config: ConfigFile = { version: 1, ports, controlWorkers, node };
   writeConfigFile(state.configFile, config);
   return config;
 }

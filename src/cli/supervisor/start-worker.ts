@@ -14,7 +14,7 @@ import { readInstallation } from './read-installation.js';
 
 const ENVIRONMENTS = {
   control: (berth: Installation) => controlEnvironment(berth),
-  node: nodeEnvironment,
+  node: (berth: Installation) => nodeEnvironment(berth),
   api: apiEnvironment,
   storage: storageEnvironment,
 } as const satisfies Record<WorkerName, (berth: Installation) => Readonly<Record<string, string>>>;

@@ -36,8 +36,7 @@ export async function bootstrap(tx: Runner, first: Bootstrap): Promise<void> {
     INSERT INTO resource_groups (name, policy) VALUES (${first.group}, ${json(groupPolicySchema.parse({}))}::jsonb)
     ON CONFLICT DO NOTHING`);
   await tx.run(sql`INSERT INTO group_dirty (group_name) VALUES (${first.group}) ON CONFLICT DO NOTHING`);
-  if (first.node !== null) {
-    const { name, tokenHash } = first.node;
+  for (const { name, tokenHash } of first.nodes) {
     const made = await tx.run(sql`
       INSERT INTO nodes (name, group_name, token_hash) VALUES (${name}, ${first.group}, ${tokenHash})
       ON CONFLICT (name) DO UPDATE SET token_hash = excluded.token_hash WHERE nodes.token_hash <> excluded.token_hash`);
