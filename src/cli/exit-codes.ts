@@ -8,6 +8,8 @@ export const EXIT = {
   conflict: 5,
   refused: 6,
   unreachable: 7,
+  /** Preempted, and back in the queue. */
+  requeued: 75,
   timeout: 124,
   notStarted: 125,
   notExecutable: 126,

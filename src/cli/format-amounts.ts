@@ -40,6 +40,12 @@ export function formatAge(timestamp: string | null | undefined, now: Date): stri
   return formatSeconds((now.getTime() - Date.parse(timestamp)) / 1000);
 }
 
+/** `in 12m`, or `3m ago` for what is past. */
+export function formatUntil(timestamp: string, now: Date): string {
+  const seconds = (Date.parse(timestamp) - now.getTime()) / 1000;
+  return seconds < 0 ? `${formatSeconds(-seconds)} ago` : `in ${formatSeconds(seconds)}`;
+}
+
 const RESOURCES: Readonly<Record<string, readonly [name: string, format: (amount: number) => string]>> = {
   cpuMilli: ['CPU', formatCpu],
   memoryBytes: ['memory', formatBytes],

@@ -56,7 +56,7 @@ export function createProgram(): Command {
   }
   program.addHelpText(
     'after',
-    '7 unreachable, 124 timeout, 125 not started, 130 interrupted; run, wait and exec give the command’s own.',
+    '7 unreachable, 75 preempted and requeued, 124 timeout, 125 not started, 130 interrupted; run, wait and exec give the command’s own.',
   );
   return program;
 }

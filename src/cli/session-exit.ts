@@ -1,4 +1,5 @@
 import type { Session } from '../contract/index.js';
+import { hasEnded } from '../lifecycle/milestones.js';
 import { EXIT } from './exit-codes.js';
 
 type Ended = Pick<Session, 'state' | 'result' | 'cause' | 'exitCode' | 'message'>;
@@ -16,8 +17,12 @@ const NOT_STARTED: readonly (Session['cause'] | null)[] = [
   'workflow-lost',
 ];
 
-/** The workload's own code where it has one; else as docker tells it. A session that succeeded is 0. */
+/**
+ * The workload's own code where it has one; else as docker tells it. A session that succeeded is 0, one that was preempted
+ * and waits again is 75.
+ */
 export function exitCodeOfSession(session: Ended): number {
+  if (!hasEnded(session)) return EXIT.requeued;
   if (session.cause === 'bad-command') {
     return /permission denied|not executable|is a directory/i.test(session.message ?? '')
       ? EXIT.notExecutable

@@ -32,26 +32,52 @@ export function registerLogs(program: Command): void {
         const signal = interruptSignal();
         const follow = options.follow === true || exitStatus === true;
         const berth = await client({ isFollowing: follow });
-        if (follow) await untilRunning(berth, session, signal);
-        const frames = berth.sessions.logs(session, {
+        const how = {
           follow,
           tail: tail === undefined ? undefined : parseCount({ name: '--tail', text: tail }),
           sinceSeconds: since === undefined ? undefined : sinceSeconds(since),
           kernel,
           signal,
-        });
-        const passed = { stdout: 0, stderr: 0 };
-        const brokeOff = await passFrames(frames, passed);
-        if (brokeOff !== undefined) {
-          const source = { client: berth, session, signal, kernel };
-          const isPart = tail !== undefined || since !== undefined;
-          const isWhole = follow && !isPart && (await passOutput(source, passed, 'kept'));
-          if (!isWhole) throw new CliError(`the output broke off: ${brokeOff}`, EXIT.failure, `berth logs ${session}`);
-        }
+        };
+        do {
+          if (follow) await untilRunning(berth, session, signal);
+          await passLogs(berth, session, how);
+        } while (follow && (await goesOn(berth, session, signal)));
         if (exitStatus !== true) return;
         throw new ExitWith(exitCodeOfSession(await berth.sessions.wait(session, { signal })));
       }),
     );
+}
+
+interface Wanted {
+  readonly follow: boolean;
+  readonly tail: number | undefined;
+  readonly sinceSeconds: number | undefined;
+  readonly kernel: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The output of its present attempt. Where it breaks off, the rest is read from what the node kept. */
+async function passLogs(client: Client, session: string, how: Wanted): Promise<void> {
+  const { follow, tail, sinceSeconds, kernel, signal } = how;
+  const passed = { stdout: 0, stderr: 0 };
+  const brokeOff = await passFrames(client.sessions.logs(session, how), passed);
+  if (brokeOff === undefined) return;
+  const isPart = tail !== undefined || sinceSeconds !== undefined;
+  const source = { client, session, signal, kernel };
+  const isWhole = follow && !isPart && (await passOutput(source, passed, 'kept'));
+  if (!isWhole) throw new CliError(`the output broke off: ${brokeOff}`, EXIT.failure, `berth logs ${session}`);
+}
+
+const LOOK_AGAIN_MILLISECONDS = 500;
+
+/** After the output's end: whether the session was put back in the queue, and will have more to say. */
+async function goesOn({ sessions }: Client, session: string, signal: AbortSignal): Promise<boolean> {
+  for (;;) {
+    const { state } = await sessions.get(session, { signal });
+    if (state !== 'PREEMPTING') return BEFORE_RUNNING.includes(state);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MILLISECONDS));
+  }
 }
 
 const BEFORE_RUNNING: readonly string[] = ['SUBMITTED', 'PENDING', 'SCHEDULED', 'PREPARING', 'CREATING'];

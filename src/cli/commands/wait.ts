@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { hasEnded, MILESTONES as MOMENTS } from '../../lifecycle/milestones.js';
 import { parseDurationSeconds } from '../amounts.js';
 import { endText } from '../attached.js';
 import { CliError, ExitWith, usageError } from '../cli-error.js';
@@ -6,12 +7,13 @@ import { SESSION } from '../columns.js';
 import { action } from '../command-context.js';
 import { EXIT } from '../exit-codes.js';
 import { exitCodeOfSession } from '../session-exit.js';
-
-const MOMENTS = ['admitted', 'placed', 'running', 'healthy', 'ended'] as const;
+import { untilEndedOrRequeued } from '../until-requeued.js';
 
 interface WaitOptions {
   readonly for: string;
   readonly timeout?: string;
+  /** False with `--no-wait-requeue`. */
+  readonly waitRequeue?: boolean;
 }
 
 export function registerWait(program: Command): void {
@@ -22,6 +24,7 @@ export function registerWait(program: Command): void {
     .argument('<session>', 'name or id')
     .option('--for <moment>', MOMENTS.join(', '), 'ended')
     .option('--timeout <time>', 'give up after 30s, 10m …')
+    .option('--no-wait-requeue', 'when it is preempted and goes back to the queue: exit with 75')
     .action(
       action<WaitOptions>(async ({ client, out }, { args: [session = ''], options }) => {
         const moment = MOMENTS.find((name) => name === options.for);
@@ -29,11 +32,17 @@ export function registerWait(program: Command): void {
         const { timeout } = options;
         const timeoutSeconds =
           timeout === undefined ? undefined : parseDurationSeconds({ name: '--timeout', text: timeout });
-        const found = await (await client()).sessions.wait(session, { for: moment, timeoutSeconds });
+        const berth = await client();
+        if (options.waitRequeue === false && moment !== 'ended') {
+          throw usageError(`--no-wait-requeue goes with --for ended, not with --for ${moment}`);
+        }
+        const found =
+          options.waitRequeue === false
+            ? await untilEndedOrRequeued(berth, session, timeoutSeconds)
+            : await berth.sessions.wait(session, { for: moment, timeoutSeconds });
         await out.one(found, SESSION);
-        const hasEnded = found.endedAt !== null || ['TERMINATED', 'CANCELLED', 'ERROR'].includes(found.state);
         if (moment === 'ended') throw new ExitWith(exitCodeOfSession(found));
-        if (hasEnded)
+        if (hasEnded(found))
           throw new CliError(`it ended before: ${endText(found)}`, EXIT.failure, `berth history ${session}`);
       }),
     );
