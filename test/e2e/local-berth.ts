@@ -23,15 +23,16 @@ export interface LocalBerth {
 }
 
 /**
- * `berth up` in a directory of its own: 4 CPU, 4 simulated GPUs. The node has a name of its own, since two agents of one
+ * `berth up` in a directory of its own, with nodes of 4 CPU and 4 simulated GPUs each. The first node has a name of its own, since two agents of one
  * name and engine exclude each other.
  */
-export async function startBerth(name: string): Promise<LocalBerth> {
+export async function startBerth(name: string, nodes = 1): Promise<LocalBerth> {
   const directory = mkdtempSync(join(tmpdir(), 'berth-e2e-'));
   chmodSync(directory, 0o755);
   const node = {
     name: `${name}-${process.pid}`,
     group: 'default',
+    count: nodes,
     cpus: 4,
     memoryBytes: 4 * GIB,
     simulatedGpus: [{ model: 'simulated', memoryBytes: 24 * GIB, count: 4 }],

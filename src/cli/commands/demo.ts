@@ -20,6 +20,16 @@ const DEMOS: readonly (readonly [name: string, summary: string, load: () => Prom
     'the walk-through of Bob and Alice: quota, capacity, and a start that fails',
     async () => (await import('../demo/demo-bob.js')).demoBob,
   ],
+  [
+    'placement',
+    'experiment 2: where sessions go under each policy, and whom that strands',
+    async () => (await import('../demo/demo-placement.js')).demoPlacement,
+  ],
+  [
+    'backfill',
+    'experiment 1 with backfill: Bob runs ahead of Alice only when the runtimes let him',
+    async () => (await import('../demo/demo-backfill.js')).demoBackfill,
+  ],
 ];
 
 export function registerDemo(program: Command): void {

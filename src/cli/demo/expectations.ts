@@ -22,8 +22,8 @@ function about(label: string, says: string, holds: (session: SeenSession, sample
 export const isState = (label: string, state: string): Expectation =>
   about(label, `is ${state}`, (session) => session.state === state);
 
-export const endedBy = (label: string, cause: string): Expectation =>
-  about(label, `ended by ${cause}`, (session) => session.cause === cause && session.state === 'ERROR');
+export const endedBy = (label: string, cause: string, state = 'ERROR'): Expectation =>
+  about(label, `ended by ${cause}`, (session) => session.cause === cause && session.state === state);
 
 /** How much of a slot it lacks where there is most room: need + used − limit. */
 const lacking = ({ need, used, limit }: Blocker): number => (need ?? 0) + (used ?? 0) - (limit ?? 0);
@@ -47,6 +47,31 @@ export const waitsForCapacity = (label: string, lack: Lack): Expectation =>
         const blocker = { kind, resource, ...amounts };
         return kind === 'capacity' && resource === lack.resource && lacking(blocker) === lack.more;
       }),
+  );
+
+/** The sum of what is free suffices, and no node has it. */
+export const waitsFragmented = (label: string): Expectation =>
+  about(label, 'waits: fragmented', ({ state, reason }) => state === 'PENDING' && reason === 'fragmented');
+
+/** It fits now, and would move the start of the one ahead. */
+export const waitsForReservation = (label: string, ahead: string): Expectation =>
+  about(
+    label,
+    `waits: delays_reservation, of ${ahead}`,
+    ({ state, reason, message }, { sessions }) =>
+      state === 'PENDING' &&
+      reason === 'delays_reservation' &&
+      (message.includes(ahead) || message.includes(sessions[ahead]?.id ?? ahead)),
+  );
+
+export const runsOn = (label: string, node: string): Expectation =>
+  about(label, `runs on ${node}`, ({ state, nodes }) => state === 'RUNNING' && nodes.length === 1 && nodes[0] === node);
+
+export const expectsStart = (label: string, known: boolean): Expectation =>
+  about(
+    label,
+    known ? 'knows when it starts' : 'has no bound of its start',
+    ({ expectedStart }) => (expectedStart !== null) === known,
   );
 
 /** The message and the blocker name the session that it is behind. */

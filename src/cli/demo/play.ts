@@ -10,6 +10,8 @@ export const RUNS_UNTIL_STOPPED = ['sh', '-c', 'trap "exit 0" TERM; while :; do 
 export interface Play {
   readonly title: string;
   readonly persons: readonly Person[];
+  /** READY nodes that it needs; one when unset. */
+  readonly nodes?: number;
   /** Refuses a machine that it cannot play on. */
   readonly check: (capacity: SeenUse) => void;
   readonly act: (stage: Stage, people: People) => Promise<void>;
@@ -18,7 +20,7 @@ export interface Play {
 /** Checks, plays, and clears up whatever happened; then nothing may be in use. */
 export async function perform(options: DemoOptions, play: Play): Promise<void> {
   options.say(play.title);
-  play.check(await checkGroup(options));
+  play.check(await checkGroup(options, play.nodes ?? 1));
   const people = await bringPeople(options, play.persons);
   const stage = new Stage(options);
   try {

@@ -11,6 +11,11 @@ export interface SeenSession {
   /** 1 is the head; null when it does not wait. */
   readonly position: number | null;
   readonly cause: string | null;
+  /** Where its kernels are; empty while it waits. */
+  readonly nodes: readonly string[];
+  /** When it will start at the latest, as `why` says. */
+  readonly expectedStart: string | null;
+  readonly startedAt: string | null;
 }
 
 /** What is promised on the nodes of the group, by the ledger. */

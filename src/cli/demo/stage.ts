@@ -70,6 +70,12 @@ export class Stage {
     }
   }
 
+  /** Ends what still runs and forgets it; its label is free again. */
+  async clearAll(): Promise<void> {
+    await this.clear();
+    this.#sessions.clear();
+  }
+
   /** Ends what still runs, and waits until it has ended. Safe to call at any point. */
   async clear(): Promise<void> {
     for (const { id, client } of this.#sessions.values()) await client.sessions.stop(id, { force: true });
@@ -108,7 +114,8 @@ export class Stage {
   #tell({ sessions, use }: Sample): void {
     for (const [label, session] of Object.entries(sessions)) {
       if (isOver(session)) continue;
-      const place = session.position === null ? '' : ` (place ${session.position})`;
+      const where = session.nodes.length === 0 ? '' : ` on ${session.nodes.join(', ')}`;
+      const place = session.position === null ? where : ` (place ${session.position})`;
       const why = session.reason === null ? '' : `: ${session.reason}, ${session.message}`;
       this.#options.say(`  ${label.padEnd(10)} ${session.state}${place}${why}`);
     }
@@ -119,9 +126,12 @@ export class Stage {
 const isOver = ({ state }: SeenSession): boolean => ['TERMINATED', 'CANCELLED', 'ERROR'].includes(state);
 
 async function seen(client: Client, id: string): Promise<SeenSession> {
-  const [{ state, cause }, why] = await Promise.all([client.sessions.get(id), client.sessions.why(id)]);
-  const { reason, message, blockers, queue } = why;
-  return { id, state, reason, message, blockers, position: queue?.position ?? null, cause };
+  const [session, why] = await Promise.all([client.sessions.get(id), client.sessions.why(id)]);
+  const { state, cause, kernels, startedAt } = session;
+  const { reason, message, blockers, queue, eta } = why;
+  const nodes = [...new Set(kernels.flatMap(({ node }) => node ?? []))];
+  const place = { position: queue?.position ?? null, nodes, expectedStart: eta?.p90 ?? null, startedAt };
+  return { id, state, reason, message, blockers, cause, ...place };
 }
 
 export async function useOf(admin: Client, group: string): Promise<SeenUse> {
@@ -136,8 +146,8 @@ export async function useOf(admin: Client, group: string): Promise<SeenUse> {
   };
 }
 
-/** The group must be empty, with one node that is READY: what others run there would change every number. */
-export async function checkGroup(options: DemoOptions): Promise<SeenUse> {
+/** The group must be empty, with `nodes` that are READY: what others run there would change every number. */
+export async function checkGroup(options: DemoOptions, nodes: number): Promise<SeenUse> {
   const { admin, group } = options;
   const open = await admin.sessions.list({ open: true, group }).toArray();
   if (open.length > 0) {
@@ -145,8 +155,10 @@ export async function checkGroup(options: DemoOptions): Promise<SeenUse> {
     throw usageError(`group ${group} has open sessions: ${names}`, 'berth stop NAME, or --group with an empty group');
   }
   const ready = (await admin.nodes.list({ group }).toArray()).filter(({ state }) => state === 'READY');
-  if (ready.length !== 1) {
-    throw usageError(`group ${group} has ${ready.length} READY nodes; the demonstration needs one`, 'berth node ls');
+  if (ready.length !== nodes) {
+    const needs = nodes === 1 ? 'one' : `${nodes}`;
+    const mend = nodes === 1 ? 'berth node ls' : `berth down, then berth up --nodes ${nodes}`;
+    throw usageError(`group ${group} has ${ready.length} READY nodes; the demonstration needs ${needs}`, mend);
   }
   return useOf(admin, group);
 }

@@ -19,6 +19,6 @@ export async function withPolicy(
   try {
     await work();
   } finally {
-    await set(kept as Policy);
+    await set(kept);
   }
 }
