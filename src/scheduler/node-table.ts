@@ -1,4 +1,4 @@
-import type { Slots } from '../contract/slots.js';
+import type { SlotName, Slots } from '../contract/slots.js';
 import type { SnapshotNode } from '../contract/snapshot.js';
 import { kindsOf, type Unit } from './demand.js';
 import {
@@ -7,9 +7,11 @@ import {
   type DeviceTable,
   type DeviceView,
   deviceTable,
+  MAY,
   refreshView,
   type View,
 } from './device-table.js';
+import type { Locality } from './locality.js';
 import { packShares } from './pack-devices.js';
 
 export type { View } from './device-table.js';
@@ -36,9 +38,18 @@ export interface NodeTable {
   /** By model; '' is any model. */
   readonly views: Map<string, DeviceView>;
   readonly masks: Map<string, Uint8Array>;
+  readonly localities: Map<string, Locality | null>;
+  /** Milliseconds since 1970 for which it is looked at: what starts has to be gone in time from a node that moves. */
+  atMs: number;
   /** Node indices by name; made when first asked for. */
   indices: ReadonlyMap<string, number> | undefined;
+  /** When each node moves; made when first asked for, null when none does. */
+  moves: Float64Array | null | undefined;
+  capacities: Capacities | undefined;
 }
+
+/** All that a node has: its healthy devices, those that can be had whole counted. */
+export type Capacities = Readonly<Record<SlotName, Float64Array>>;
 
 const byName = (a: SnapshotNode, b: SnapshotNode): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
@@ -72,7 +83,11 @@ export function nodeTable(
     devices: deviceTable(nodes, view, rules),
     views: new Map(),
     masks: new Map(),
+    localities: new Map(),
+    atMs: 0,
     indices: undefined,
+    moves: undefined,
+    capacities: undefined,
   };
   table.views.set('', { model: -1, whole: table.gpuCount, share: new Float64Array(size) });
   for (let i = 0; i < size; i += 1) fillRow(table, i, nodes[i] as SnapshotNode);
@@ -98,6 +113,27 @@ function refreshNode({ devices, gpuMemoryBytes, views }: NodeTable, i: number): 
   }
   gpuMemoryBytes[i] = bytes;
   for (const view of views.values()) refreshView(devices, view, i);
+}
+
+export function capacitiesOf(table: NodeTable): Capacities {
+  if (table.capacities !== undefined) return table.capacities;
+  const { nodes, devices } = table;
+  const gpuCount = new Float64Array(nodes.length);
+  const gpuMemoryBytes = new Float64Array(nodes.length);
+  for (let i = 0; i < nodes.length; i += 1) {
+    for (let d = devices.start[i] as number; d < (devices.start[i + 1] as number); d += 1) {
+      const may = devices.may[d] as number;
+      if ((may & MAY.whole) !== 0) gpuCount[i] = (gpuCount[i] as number) + 1;
+      if (may !== 0) gpuMemoryBytes[i] = (gpuMemoryBytes[i] as number) + (devices.memoryBytes[d] as number);
+    }
+  }
+  table.capacities = {
+    cpuMilli: Float64Array.from(nodes, ({ capacity }) => capacity.cpuMilli),
+    memoryBytes: Float64Array.from(nodes, ({ capacity }) => capacity.memoryBytes),
+    gpuCount,
+    gpuMemoryBytes,
+  };
+  return table.capacities;
 }
 
 /** The node's place in the table, or -1. */

@@ -118,7 +118,7 @@ function packInto(bins: readonly Bin[], shares: readonly number[]): readonly num
   const put = (k: number): boolean => {
     const bytes = shares[k];
     if (bytes === undefined) return true;
-    if (!sumFits(bins, shares, k)) return false;
+    if (!mayFit(bins, shares, k)) return false;
     const tried = new Set<number>();
     for (let b = bytes === shares[k - 1] ? (binOf[k - 1] as number) : 0; b < bins.length; b += 1) {
       const bin = bins[b] as Bin;
@@ -138,10 +138,16 @@ function packInto(bins: readonly Bin[], shares: readonly number[]): readonly num
   return steps > PACK_STEPS ? 'gave-up' : 'none';
 }
 
-function sumFits(bins: readonly Bin[], shares: readonly number[], from: number): boolean {
-  let needed = 0;
-  for (let k = from; k < shares.length; k += 1) needed += shares[k] as number;
+/** Bounds for shares `from`.. : their sum, and how many of the smallest fit. The second is exact where all are equal. */
+function mayFit(bins: readonly Bin[], shares: readonly number[], from: number): boolean {
+  let bytes = 0;
+  for (let k = from; k < shares.length; k += 1) bytes += shares[k] as number;
+  let count = shares.length - from;
   const least = shares.at(-1) as number;
-  for (const { room } of bins) if (room >= least) needed -= room;
-  return needed <= 0;
+  for (const { room, one } of bins) {
+    if (room < least) continue;
+    bytes -= room;
+    count -= one ? 1 : Math.floor(room / least);
+  }
+  return bytes <= 0 && count <= 0;
 }

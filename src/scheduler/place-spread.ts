@@ -1,10 +1,13 @@
 import { type Attempt, giveBackAll, type Taken, takeAll } from './assignment.js';
 import { type Demand, type KernelClass, kernelClasses, unitOf } from './demand.js';
 import { explainSpread } from './explain-placement.js';
-import { deviceViewOf, holds, openNodesOf } from './node-table.js';
+import { deviceViewOf, holds } from './node-table.js';
+
 import { pickNode } from './pick-node.js';
-import { compareNodes, type Ranking, take } from './ranking.js';
-import { searchAssignment } from './search-assignment.js';
+import { preferenceOf } from './preference.js';
+import { type Ranking, take } from './ranking.js';
+import { type Room, searchAssignment } from './search-assignment.js';
+import { type PackingMemory, shareableBytes, shareRoomOf } from './share-room.js';
 
 /** The nodes that one attempt may use, and the zone they are, when it is one. */
 interface Region {
@@ -17,8 +20,8 @@ interface Region {
  * order of what is left, then by name), else over all nodes. In each region first kernel by kernel as the policy says;
  * where that fails an exact search looks ahead, so that an assignment is found if there is one.
  */
-export function placeSpread(ranking: Ranking, demand: Demand): Attempt {
-  const everywhere: Region = { zone: null, mask: openNodesOf(ranking.table, demand.architecture) };
+export function placeSpread(ranking: Ranking, demand: Demand, mask: Uint8Array): Attempt {
+  const everywhere: Region = { zone: null, mask };
   if (!sumSuffices(ranking, demand, everywhere)) return 'no-room';
   const classes = kernelClasses(demand);
   let gaveUp = false;
@@ -40,13 +43,16 @@ function sumSuffices({ table }: Ranking, demand: Demand, { mask }: Region): bool
   let gpu = 0;
   let cpu = 0;
   let memory = 0;
+  let shares = 0;
   for (let i = 0; i < mask.length; i += 1) {
     if (mask[i] === 0) continue;
     gpu += free.whole[i] as number;
     cpu += Math.max(0, table.cpuMilli[i] as number);
     memory += Math.max(0, table.memoryBytes[i] as number);
+    if (demand.gpuMemoryBytes > 0) shares += shareableBytes(table.devices, i, free.model);
   }
   const { total } = demand;
+  if (shares < demand.gpuMemoryBytes) return false;
   return gpu >= total.gpuCount && cpu >= total.cpuMilli && memory >= total.memoryBytes;
 }
 
@@ -83,13 +89,13 @@ function kernelByKernel(
   const nodeOfKernel: number[] = [];
   const devicesOfKernel: (readonly number[])[] = [];
   for (const { slots } of demand.kernels) {
-    const { node } = pickNode(ranking, { unit: unitOf(slots), mask: region.mask, free });
-    if (node < 0) {
+    const picked = pickNode(ranking, demand, { unit: unitOf(slots), mask: region.mask, free });
+    if (picked === null) {
       giveBackAll(ranking, demand, { nodeOfKernel, devicesOfKernel });
       return null;
     }
-    nodeOfKernel.push(node);
-    devicesOfKernel.push(take(ranking, node, { slots, gpuModel: demand.gpuModel }));
+    nodeOfKernel.push(picked.node);
+    devicesOfKernel.push(take(ranking, picked.node, { slots, gpuModel: demand.gpuModel }));
   }
   return { nodeOfKernel, devicesOfKernel };
 }
@@ -106,13 +112,20 @@ function lookAhead(ranking: Ranking, { demand, region, classes }: LookAhead): Ta
   const holdsSome = (i: number): boolean =>
     region.mask[i] === 1 && classes.some((unit) => holds(table, i, { unit, free }));
   const indices = Array.from(table.nodes.keys()).filter(holdsSome);
-  const nodes = indices.toSorted(compareNodes(ranking, demand.total));
-  const rooms = nodes.map((i) => ({
-    cpuMilli: table.cpuMilli[i] as number,
-    memoryBytes: table.memoryBytes[i] as number,
-    gpuCount: free.whole[i] as number,
-  }));
+  const nodes = indices.toSorted(
+    preferenceOf(ranking, demand, { unit: demand.total, free, mask: region.mask }).compare,
+  );
+  const memory: PackingMemory = new Map();
+  const rooms = nodes.map(
+    (i): Room => ({
+      cpuMilli: table.cpuMilli[i] as number,
+      memoryBytes: table.memoryBytes[i] as number,
+      gpuCount: free.whole[i] as number,
+      ...(demand.gpuMemoryBytes > 0 && { shares: shareRoomOf(table.devices, i, { model: free.model, memory }) }),
+    }),
+  );
   const found = searchAssignment({ rooms, classes });
+  if (found === 'none' && [...memory.values()].includes('gave-up')) return 'gave-up';
   if (typeof found === 'string') return found;
   return takeAll(ranking, demand, nodesOfKernels(found.counts, { nodes, classes, kernels: demand.kernels.length }));
 }

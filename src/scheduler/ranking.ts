@@ -16,8 +16,6 @@ export interface Ranking {
   readonly sign: 1 | -1;
   /** Made when first asked for, then kept in order by `take` and `giveBack`: a move is a binary search and one copy. */
   lists: readonly RankedList[] | undefined;
-  /** Milliseconds since 1970: what starts now has to be gone in time from a node that moves. */
-  readonly atMs: number;
   /** Sessions of each replica group per node. */
   readonly replicas: Map<string, Float64Array>;
   /** The same nodes with all released; made when first asked for. */
@@ -30,7 +28,7 @@ export interface RankedList {
   readonly nodes: Int32Array;
 }
 
-/** What else decides on a node: the moment (milliseconds since 1970), and who runs where. */
+/** What else decides on a node: the moment (milliseconds since 1970; the table gets it), and who runs where. */
 export interface Around {
   readonly atMs?: number;
   readonly running?: readonly Pick<SnapshotRunning, 'projectId' | 'replicaGroup' | 'kernels'>[];
@@ -39,8 +37,9 @@ export interface Around {
 export function rankingOf(
   table: NodeTable,
   policy: Pick<GroupPolicy, 'placement' | 'slotOrder'>,
-  { atMs = 0, running = [] }: Around = {},
+  { atMs, running = [] }: Around = {},
 ): Ranking {
+  if (atMs !== undefined) table.atMs = atMs;
   const { placement, slotOrder } = policy;
   return {
     table,
@@ -49,7 +48,6 @@ export function rankingOf(
     order: slotOrder.map((slot) => table[slot]),
     sign: placement === 'dispersed' ? 1 : -1,
     lists: undefined,
-    atMs,
     replicas: replicasOf(table, running),
     idle: undefined,
   };
@@ -78,13 +76,16 @@ export function replicaCounts(replicas: Ranking['replicas'], table: NodeTable, k
 }
 
 /** Negative when node `a` comes before node `b`: by the policy's amounts, then by name. Only 0 for the same node. */
-export function compareAmounts({ order, sign }: Ranking, a: number, b: number): number {
+export const compareAmounts = (ranking: Ranking, a: number, b: number): number => compareLeft(ranking, a, b) || a - b;
+
+/** The same without the name: 0 where all amounts are equal. */
+export function compareLeft({ order, sign }: Ranking, a: number, b: number): number {
   for (let k = 0; k < order.length; k += 1) {
     const amounts = order[k] as Float64Array;
     const more = ((amounts[b] as number) - (amounts[a] as number)) * sign;
     if (more !== 0) return more;
   }
-  return a - b;
+  return 0;
 }
 
 /** How many kinds a set of bits names: cpu, memory, gpu. */
@@ -93,13 +94,6 @@ const COUNT_OF_KINDS = Uint8Array.from([0, 1, 1, 2, 1, 2, 2, 3]);
 /** How many kinds of resource a node has that the unit does not use. */
 export const extraKinds = (kindsOfNode: number, unit: Pick<Unit, 'kinds'>): number =>
   COUNT_OF_KINDS[kindsOfNode & ~unit.kinds] as number;
-
-/** The whole rule: fewer unused kinds first, then the policy's amounts, then the name. */
-export function compareNodes(ranking: Ranking, unit: Unit): (a: number, b: number) => number {
-  const { kinds } = ranking.table;
-  return (a, b) =>
-    extraKinds(kinds[a] as number, unit) - extraKinds(kinds[b] as number, unit) || compareAmounts(ranking, a, b);
-}
 
 export function rankedLists(ranking: Ranking): readonly RankedList[] {
   if (ranking.lists !== undefined) return ranking.lists;

@@ -86,22 +86,23 @@ function bookedSlots(
 }
 
 /** A ranking that goes its own way from here, for plans of the future (`atMs`: of that moment). Costs one copy of the amounts. */
-export function copyOf(ranking: Ranking, atMs: number = ranking.atMs): Ranking {
-  const table = copyOfTable(ranking.table);
+export function copyOf(ranking: Ranking, atMs: number = ranking.table.atMs): Ranking {
+  const table = copyOfTable(ranking.table, atMs);
   return {
     ...ranking,
     table,
-    atMs,
     order: ranking.slotOrder.map((slot) => table[slot]),
+    idle: atMs === ranking.table.atMs ? ranking.idle : undefined,
     lists: ranking.lists?.map(({ kinds, nodes }): RankedList => ({ kinds, nodes: nodes.slice() })),
     replicas: new Map([...ranking.replicas].map(([key, counts]) => [key, counts.slice()])),
   };
 }
 
-function copyOfTable(table: NodeTable): NodeTable {
+function copyOfTable(table: NodeTable, atMs: number): NodeTable {
   const gpuCount = table.gpuCount.slice();
   return {
     ...table,
+    atMs,
     cpuMilli: table.cpuMilli.slice(),
     memoryBytes: table.memoryBytes.slice(),
     gpuCount,

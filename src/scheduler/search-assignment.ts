@@ -1,4 +1,5 @@
 import type { KernelClass } from './demand.js';
+import type { DeviceNeed } from './pack-devices.js';
 
 /**
  * Most fillings of a node that one search tries: tens of milliseconds at worst. Kernels of one kind, and one kernel
@@ -11,6 +12,15 @@ export interface Room {
   readonly cpuMilli: number;
   readonly memoryBytes: number;
   readonly gpuCount: number;
+  /** Only where shares of devices are asked. */
+  readonly shares?: ShareRoom;
+}
+
+export interface ShareRoom {
+  /** Left on all devices that take shares: an upper bound. */
+  readonly gpuMemoryBytes: number;
+  /** Whether the devices hold the need, exactly; it is asked once for each need. */
+  readonly fits: (need: DeviceNeed) => 'fits' | 'none' | 'gave-up';
 }
 
 /** `counts[n][c]`: how many kernels of class c go to room n. */
@@ -78,13 +88,42 @@ interface Filling {
 /** Fills classes `first`.. as full as what the earlier classes leave. */
 function fillFrom({ row, room, remaining, classes }: Filling, first: number): void {
   let { cpuMilli, memoryBytes, gpuCount } = room;
+  row.fill(0, first);
   for (const [c, unit] of classes.entries()) {
-    if (c >= first) row[c] = most({ cpuMilli, memoryBytes, gpuCount }, unit, remaining[c] as number);
+    if (c >= first) {
+      row[c] = most({ cpuMilli, memoryBytes, gpuCount }, unit, remaining[c] as number);
+      if (room.shares !== undefined) fitDevices(row, c, { shares: room.shares, classes });
+    }
     const count = row[c] as number;
     cpuMilli -= count * unit.cpuMilli;
     memoryBytes -= count * unit.memoryBytes;
     gpuCount -= count * unit.gpuCount;
   }
+}
+
+/** Lowers the count of class `c` until the devices hold classes 0..c together. */
+function fitDevices(
+  row: number[],
+  c: number,
+  { shares, classes }: { readonly shares: ShareRoom; readonly classes: readonly KernelClass[] },
+): void {
+  const unit = classes[c] as KernelClass;
+  if (unit.gpuCount === 0 && unit.gpuMemoryBytes === 0) return;
+  if (unit.gpuMemoryBytes > 0) row[c] = Math.min(row[c] as number, manyOf(unit.gpuMemoryBytes, shares.gpuMemoryBytes));
+  while ((row[c] as number) > 0 && shares.fits(needOf(row, classes)) !== 'fits') row[c] = (row[c] as number) - 1;
+}
+
+const manyOf = (bytes: number, of: number): number => Math.floor(of / bytes);
+
+function needOf(row: readonly number[], classes: readonly KernelClass[]): DeviceNeed {
+  let gpuCount = 0;
+  const shares: number[] = [];
+  for (const [c, unit] of classes.entries()) {
+    const count = row[c] as number;
+    gpuCount += count * unit.gpuCount;
+    for (let k = 0; k < count && unit.gpuMemoryBytes > 0; k += 1) shares.push(unit.gpuMemoryBytes);
+  }
+  return { gpuCount, shares: shares.sort((a, b) => b - a) };
 }
 
 /** The next smaller filling; false when there is none left. */
@@ -110,18 +149,27 @@ function most(room: Room, unit: KernelClass, wanted: number): number {
 
 /** Whether rooms n.. could hold what remains: each class alone, and each amount in sum. Exact for a single class. */
 function sufficiency({ rooms, classes }: Problem): (n: number, remaining: readonly number[]) => boolean {
-  const ofClass = classes.map((unit) => suffixSums(rooms.map((room) => most(room, unit, unit.members.length))));
+  const ofClass = classes.map((unit) => suffixSums(rooms.map((room) => mostAlone(room, unit))));
   const amounts = (['gpuCount', 'cpuMilli', 'memoryBytes'] as const).map((slot) => ({
     ofClass: classes.map((unit) => unit[slot]),
     sums: suffixSums(rooms.map((room) => Math.max(0, room[slot]))),
   }));
+  const shareSums = suffixSums(rooms.map((room) => room.shares?.gpuMemoryBytes ?? 0));
   return (n, remaining) =>
+    (shareSums[n] as number) >=
+      classes.reduce((sum, unit, c) => sum + unit.gpuMemoryBytes * (remaining[c] as number), 0) &&
     ofClass.every((sums, c) => (sums[n] as number) >= (remaining[c] as number)) &&
     amounts.every(({ ofClass: each, sums }) => {
       let needed = 0;
       for (let c = 0; c < each.length; c += 1) needed += (remaining[c] as number) * (each[c] as number);
       return needed <= (sums[n] as number);
     });
+}
+
+function mostAlone(room: Room, unit: KernelClass): number {
+  const row = [most(room, unit, unit.members.length)];
+  if (room.shares !== undefined) fitDevices(row, 0, { shares: room.shares, classes: [unit] });
+  return row[0] as number;
 }
 
 function suffixSums(values: readonly number[]): Float64Array {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Slots } from '../../src/contract/slots.js';
 import type { SnapshotNode } from '../../src/contract/snapshot.js';
-import { unitOf } from '../../src/scheduler/demand.js';
+import { demandOf, unitOf } from '../../src/scheduler/demand.js';
 import { deviceViewOf, nodeTable } from '../../src/scheduler/node-table.js';
 import { pickNode } from '../../src/scheduler/pick-node.js';
 import { rankingOf } from '../../src/scheduler/ranking.js';
-import { node, slots, snapshot } from './build.js';
+import { node, session, slots, snapshot } from './build.js';
 
 const cases: [
   title: string,
@@ -61,10 +61,7 @@ const cases: [
 test.each(cases)('%s', (_title, placement, asked, nodes, want) => {
   const table = nodeTable(nodes, 'now');
   const ranking = rankingOf(table, { ...snapshot({ nodes, pending: [] }).group.policy, placement });
-  const { node: best, next } = pickNode(ranking, {
-    unit: unitOf(asked),
-    mask: table.open,
-    free: deviceViewOf(table, null),
-  });
-  expect([table.nodes[best]?.name, table.nodes[next]?.name]).toEqual(want);
+  const candidates = { unit: unitOf(asked), mask: table.open, free: deviceViewOf(table, null) };
+  const picked = pickNode(ranking, demandOf(session(1, { kernels: [asked] })), candidates);
+  expect([picked?.node, picked?.next].map((i) => table.nodes[i ?? -1]?.name)).toEqual(want);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { SnapshotNode } from '../../src/contract/snapshot.js';
 import { unitOf } from '../../src/scheduler/demand.js';
 import { deviceViewOf, nodeTable } from '../../src/scheduler/node-table.js';
-import { compareNodes, extraKinds, giveBack, rankedLists, rankingOf, take } from '../../src/scheduler/ranking.js';
+import { extraKinds, giveBack, rankedLists, rankingOf, take } from '../../src/scheduler/ranking.js';
 import { node, slots, snapshot } from './build.js';
 
 const ranking = (nodes: readonly SnapshotNode[], placement: 'dispersed' | 'concentrated') =>
@@ -30,13 +30,6 @@ test('a node moves to its place when something is taken from it, and back', () =
 test('slots are compared left to right: one more GPU beats any CPU', () => {
   const made = ranking([node('a', { cpu: 64, gpus: 1 }), node('b', { cpu: 1, gpus: 2 })], 'dispersed');
   expect(names(made)).toEqual(['ba']);
-});
-
-test('fewer kinds of resource beyond what is used come first, under either policy', () => {
-  for (const placement of ['dispersed', 'concentrated'] as const) {
-    const made = ranking([node('gpu', { cpu: 64, gpus: 1, held: 1 }), node('plain', { cpu: 8 })], placement);
-    expect(compareNodes(made, unitOf(slots(1, 1)))(1, 0)).toBeLessThan(0);
-  }
 });
 
 test('a node without devices left still has the kind', () => {
