@@ -107,6 +107,16 @@ export function goneInTime(timeline: Timeline, goneMs: ReadonlyMap<string, numbe
   timeline.epoch += 1;
 }
 
+/** Gives up all that somebody has in the future: a hold that is entered, or dropped. */
+export function releaseInTime(timeline: Timeline, ownerId: string): void {
+  for (const line of timeline.lines) {
+    if (!line.takes.some(({ owner }) => owner.id === ownerId)) continue;
+    line.takes = line.takes.filter(({ owner }) => owner.id !== ownerId);
+    line.version += 1;
+  }
+  timeline.epoch += 1;
+}
+
 /**
  * How the session sees the timeline. Sessions that could stop the same ones, and be stopped by the same ones, share a
  * view; without preemption all share one.

@@ -1,0 +1,99 @@
+import type { Reservation } from '../contract/plan.js';
+import type { SnapshotPending } from '../contract/snapshot.js';
+import type { ExpectedStart } from '../contract/why.js';
+import { backfillOf, reserve } from './backfill.js';
+import type { Told } from './consider.js';
+import { decayOf, decayStops } from './decay.js';
+import type { Demand } from './demand.js';
+import { explainBlocked, type Refusal } from './explain-blocked.js';
+import type { Pass } from './pass.js';
+import { type NotFound, seekerOf } from './place-now.js';
+import { refuseDelay } from './refuse-delay.js';
+import { emptyNodes } from './standing-refusals.js';
+
+/** Reservations that one pass makes at most. Those behind them start only where they delay none of them. */
+export const RESERVATIONS_MAX = 2_000;
+
+interface Block {
+  readonly demand: Demand;
+  readonly shape: string;
+  readonly notFound: NotFound;
+}
+
+/**
+ * A session that finds no room now. By the policy the pass stops at it, or it gets a reservation and the pass goes on:
+ * the first one only (easy), or each one (conservative). One whose start has no bound lets nobody pass.
+ */
+export function blocked(pass: Pass, session: SnapshotPending, block: Block): Told {
+  const { policy } = pass.base.group;
+  const isHead = !pass.headSeen;
+  const isFull = typeof block.notFound === 'string';
+  const decay = isHead && isFull ? decayOf(session, policy, pass.clock) : null;
+  if (isFull) pass.headSeen = true;
+  const reservation = reservationFor(pass, session, block);
+  const refusal = refusalOf(pass, session, block);
+  return {
+    ...refusal,
+    expectedStart: expectedOf(pass, reservation),
+    decay: decay ?? (isHead ? null : decayStops(session)),
+  };
+}
+
+type Outcome = Reservation | 'unbounded' | 'for-the-first-only' | 'enough';
+
+function reservationFor(pass: Pass, session: SnapshotPending, { demand, shape }: Block): Outcome {
+  const { backfill: mode } = pass.base.group.policy;
+  if (mode === 'none') {
+    pass.blockedBy = session.id;
+    return pass.base.running.length > 0 ? (lookOnly(pass, session, { demand, shape }) ?? 'unbounded') : 'unbounded';
+  }
+  pass.backfill ??= backfillOf(pass);
+  const { reservations } = pass.backfill;
+  if (mode === 'easy' && reservations.length > 0) return 'for-the-first-only';
+  if (reservations.length >= RESERVATIONS_MAX) return 'enough';
+  const reservation = reserve(pass.backfill, seekerOf(pass, session, { demand, shape }));
+  if (reservation === null) pass.blockedBy = session.id;
+  return reservation ?? 'unbounded';
+}
+
+/** Without backfill nothing is reserved, but the first one's start is told where it has a bound. */
+function lookOnly(pass: Pass, session: SnapshotPending, asked: Pick<Block, 'demand' | 'shape'>): Reservation | null {
+  return reserve(backfillOf(pass), seekerOf(pass, session, asked));
+}
+
+function expectedOf(pass: Pass, outcome: Outcome): ExpectedStart {
+  if (typeof outcome === 'object') return { at: outcome.at, basis: outcome.basis };
+  switch (outcome) {
+    case 'unbounded':
+      return { at: null, basis: unboundedBasis(pass) };
+    case 'for-the-first-only':
+      return { at: null, basis: 'unknown, because easy backfill keeps room for the first blocked session only' };
+    case 'enough':
+      return { at: null, basis: `unknown, because only the first ${RESERVATIONS_MAX} blocked sessions are looked at` };
+  }
+}
+
+/** Why no start is known: who has no maximum runtime, if that can be seen. */
+export function unboundedBasis({ base: { running } }: Pick<Pass, 'base'>): string {
+  if (running.length === 0) return 'unknown, because nothing is known here of those who have the room';
+  const endless = running.filter(({ maxRuntimeSeconds, goneBy }) => maxRuntimeSeconds === null && goneBy === null);
+  const [first] = endless;
+  if (first === undefined) return 'unknown, because the room that it needs is not freed by those who run';
+  const others = endless.length > 1 ? ` and ${endless.length - 1} more` : '';
+  return `unknown, because ${first.name}${others} ${endless.length > 1 ? 'have' : 'has'} no maximum runtime`;
+}
+
+function refusalOf(pass: Pass, session: SnapshotPending, { demand, shape, notFound }: Block): Refusal {
+  if (typeof notFound === 'object') {
+    const reservations = pass.backfill?.reservations ?? [];
+    return refuseDelay({ session, where: notFound.where, reservations, nowMs: pass.clock.nowMs });
+  }
+  const known = pass.blockedShapes.get(shape);
+  if (known !== undefined && known.placed === pass.placed.length) return known.refusal;
+  const { name: group, policy } = pass.base.group;
+  const tables = { now: pass.nodes, empty: emptyNodes(pass.standing) };
+  const gaveUp = notFound === 'gave-up';
+  const refusal = explainBlocked({ ...tables, group, slotOrder: policy.slotOrder, gaveUp }, demand);
+  pass.blockedShapes.set(shape, { refusal, placed: pass.placed.length });
+  return refusal;
+}

@@ -1,0 +1,169 @@
+import type { PlacedKernel, Waiting } from '../contract/plan.js';
+import type { SnapshotPending } from '../contract/snapshot.js';
+import type { ExpectedStart } from '../contract/why.js';
+import { startInTime } from './backfill.js';
+import { blocked } from './blocked.js';
+import { decayStops } from './decay.js';
+import { demandOf } from './demand.js';
+import { endOrderOf } from './end-order.js';
+import type { Refusal } from './explain-blocked.js';
+import { canStillBeHad, dropRoom, enterRoom, goneByMs } from './held-rooms.js';
+import { timestampOf } from './moments.js';
+import type { Pass } from './pass.js';
+import { placeNow, shapeOf } from './place-now.js';
+import {
+  type Amounts,
+  amountsOf,
+  charge,
+  quotaBlockers,
+  quotaMessage,
+  quotaReason,
+  quotaViolations,
+} from './quota-book.js';
+import { neverRefusal, unschedulableRefusal } from './standing-refusals.js';
+import { heldBack } from './time-hold.js';
+import { releaseInTime } from './timeline.js';
+
+/** What a session is told with its reason. */
+export type Told = Refusal & Partial<Pick<Waiting, 'expectedStart' | 'decay'>>;
+
+/** The cycle of one session, in the order of docs/scheduling.md: of several causes the first is told. */
+export function consider(pass: Pass, session: SnapshotPending): void {
+  if (ended(pass, session)) return;
+  const demand = demandOf(session);
+  const requested = amountsOf(demand);
+
+  const hold =
+    heldBack({ group: pass.base.group, clock: pass.clock }, session) ?? quotaRefusal(pass, session, requested);
+  if (hold !== null || demand.contradicts) {
+    const refusal = neverRefusal(pass.standing, demand) ?? hold;
+    if (refusal !== null) return wait(pass, session, refusal);
+  }
+
+  const own = ownRoom(pass, session);
+  if (own === 'entered') return;
+  if (own !== null) return wait(pass, session, own);
+
+  const attempt = placeNow(pass, session, demand);
+  if ('kernels' in attempt) return start(pass, session, { ...attempt, requested });
+
+  const standing = neverRefusal(pass.standing, demand) ?? unschedulableRefusal(pass.standing, demand);
+  if (standing !== null) return wait(pass, session, standing);
+
+  wait(pass, session, blocked(pass, session, { demand, shape: shapeOf(demand), ...attempt }));
+}
+
+/** Behind a session that stops the pass: who ends all the same, and who has room of his own. False: nothing is decided. */
+export function sweep(pass: Pass, session: SnapshotPending): boolean {
+  if (ended(pass, session)) return true;
+  if (!pass.heldRooms.has(session.id)) return false;
+  const requested = amountsOf(demandOf(session));
+  const hold =
+    heldBack({ group: pass.base.group, clock: pass.clock }, session) ?? quotaRefusal(pass, session, requested);
+  const own = hold ?? ownRoom(pass, session);
+  if (own === null) return false;
+  if (own !== 'entered') wait(pass, session, own);
+  return true;
+}
+
+function ended(pass: Pass, session: SnapshotPending): boolean {
+  const held = pass.heldRooms.get(session.id);
+  if (held !== undefined) held.session = session;
+  const end = endOrderOf(session, pass.base.group.policy, pass.clock);
+  if (end === null) return false;
+  pass.ends.push(end);
+  giveUpRoom(pass, session.id);
+  return true;
+}
+
+function giveUpRoom(pass: Pass, sessionId: SnapshotPending['id']): void {
+  const held = pass.heldRooms.get(sessionId);
+  if (held === undefined) return;
+  dropRoom(pass.ranking, held);
+  pass.heldRooms.delete(sessionId);
+  pass.droppedHolds.push(sessionId);
+  if (pass.backfill !== null) releaseInTime(pass.backfill.timeline, sessionId);
+  // There is room again: what found none before may find some.
+  pass.fullShapes.clear();
+  pass.blockedShapes.clear();
+}
+
+/** Its held room: entered as soon as all of it is free, given up when it can no longer be had. null: it has none. */
+function ownRoom(pass: Pass, session: SnapshotPending): Told | 'entered' | null {
+  const held = pass.heldRooms.get(session.id);
+  if (held === undefined) return null;
+  if (enterRoom(pass.ranking, held)) {
+    pass.heldRooms.delete(session.id);
+    if (pass.backfill !== null) releaseInTime(pass.backfill.timeline, session.id);
+    const requested = amountsOf(demandOf(session));
+    const explanation = 'the room that was kept for it while others left';
+    start(pass, session, { kernels: held.kernels, explanation, requested });
+    return 'entered';
+  }
+  if (!canStillBeHad(pass.ranking, held)) {
+    giveUpRoom(pass, session.id);
+    return null;
+  }
+  return waitingForVictims(held);
+}
+
+export function waitingForVictims(held: Parameters<typeof goneByMs>[0]): Told {
+  const lastMs = goneByMs(held);
+  const names = held.victims.map(({ name }) => name);
+  const shown = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+  const expectedStart: ExpectedStart =
+    lastMs === null
+      ? { at: null, basis: `unknown, because ${shown} has not been told to leave yet` }
+      : { at: timestampOf(lastMs), basis: `${shown} will have left by then, the grace period included` };
+  return {
+    reason: 'waiting_for_victims',
+    message: `room is kept for it; ${shown} ${names.length > 1 ? 'have' : 'has'} yet to leave it`,
+    blockers: held.victims.map(({ id }) => ({
+      kind: 'session',
+      scope: 'session',
+      name: id,
+      resource: null,
+      need: null,
+      used: null,
+      limit: null,
+    })),
+    violations: [],
+    nodes: null,
+    expectedStart,
+  };
+}
+
+interface Starting {
+  readonly kernels: readonly PlacedKernel[];
+  readonly explanation: string;
+  readonly requested: Amounts;
+}
+
+/** Its room is taken from the table already. */
+function start(pass: Pass, session: SnapshotPending, { kernels, explanation, requested }: Starting): void {
+  charge(pass.quotas, session, requested);
+  pass.placed.push({ sessionId: session.id, version: session.version, kernels: [...kernels], explanation });
+  pass.started.push({ session, kernels });
+  if (pass.backfill !== null) startInTime(pass.backfill.timeline, session, kernels);
+}
+
+const NOT_WORKED_OUT: ExpectedStart = { at: null, basis: 'not worked out' };
+
+function wait(pass: Pass, session: SnapshotPending, told: Told): void {
+  pass.waiting.push({
+    sessionId: session.id,
+    version: session.version,
+    nearest: null,
+    expectedStart: NOT_WORKED_OUT,
+    decay: decayStops(session),
+    ...told,
+  });
+}
+
+/** All violations of its user's, project's and domain's quotas together; what this pass has placed counts as held. */
+function quotaRefusal(pass: Pass, session: SnapshotPending, requested: Amounts): Refusal | null {
+  const violations = quotaViolations(pass.quotas, session, requested);
+  const reason = quotaReason(violations);
+  if (reason === null) return null;
+  return { reason, message: quotaMessage(violations), blockers: quotaBlockers(violations), violations, nodes: null };
+}

@@ -1,0 +1,49 @@
+import type { Timestamp } from '../contract/ids.js';
+import type { EndOrder, HoldOrder, Placed, PlacedKernel, Plan, StopOrder, Waiting } from '../contract/plan.js';
+import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
+import type { Backfill } from './backfill.js';
+import type { Refusal } from './explain-blocked.js';
+import type { HeldRoom } from './held-rooms.js';
+import type { Alarm } from './moments.js';
+import type { NodeTable } from './node-table.js';
+import type { QuotaBook } from './quota-book.js';
+import type { Ranking } from './ranking.js';
+import type { Standing } from './standing-refusals.js';
+
+/** All that a pass decides from, but for the queue, which may come in pages. */
+export type PassBase = Omit<Snapshot, 'pending'>;
+
+/** A pass under way. Opaque: start, consider pages in queue order, finish. */
+export interface Pass {
+  readonly base: PassBase;
+  readonly now: Timestamp;
+  /** The pass's moment, and the next one at which time alone changes a decision. */
+  readonly clock: Alarm;
+  readonly nodes: NodeTable;
+  readonly ranking: Ranking;
+  readonly quotas: QuotaBook;
+  readonly standing: Standing;
+  readonly running: ReadonlyMap<string, SnapshotRunning>;
+  /** Rooms that are kept, by the session that they are for; one that has been decided on is taken out. */
+  readonly heldRooms: Map<string, HeldRoom>;
+  readonly placed: Placed[];
+  readonly waiting: Waiting[];
+  readonly ends: EndOrder[];
+  readonly stops: StopOrder[];
+  readonly holds: HoldOrder[];
+  readonly droppedHolds: Plan['droppedHolds'];
+  /** Those that this pass placed, as the room in time needs them. */
+  readonly started: { readonly session: SnapshotPending; readonly kernels: readonly PlacedKernel[] }[];
+  /** Shapes that no room was found for. */
+  readonly fullShapes: Set<string>;
+  /** What the lack of room was told as, by shape, and how many had been placed then. */
+  readonly blockedShapes: Map<string, { readonly refusal: Refusal; readonly placed: number }>;
+  /** Made for the first session that is blocked, where the policy or the reader asks for the room in time. */
+  backfill: Backfill | null;
+  /** Whether the session that is charged for being blocked at the head has been seen. */
+  headSeen: boolean;
+  blockedBy: Plan['blockedBy'];
+  skipped: number;
+  /** Pages to the end of the queue were handed over. */
+  isWholeQueue: boolean;
+}
