@@ -6,6 +6,7 @@ import { takeLock } from '../src/agent/lock-file.js';
 import { pause } from '../src/agent/retry.js';
 import type { DeviceProvider } from '../src/devices/device-provider.js';
 import { createNvidiaProvider } from '../src/devices/nvidia-smi.js';
+import { runProgram } from '../src/devices/run-program.js';
 import { createSimulatedProvider } from '../src/devices/simulated.js';
 import { connectDocker } from '../src/docker/connect.js';
 import { type Containers, createContainers } from '../src/docker/containers.js';
@@ -105,6 +106,7 @@ function agentSettings({ nodeName: node, ...rest }: NodeConfig): Parameters<type
     stateDir: rest.nodeState,
     portRange: rest.portRange,
     volumes: rest.volumes,
+    mpsDirectory: rest.nodeMpsDirectory,
     verifyKeyFile: rest.verifyKeyFile,
     cpus: rest.nodeCpus,
     memoryBytes: rest.nodeMemoryBytes,
@@ -119,6 +121,7 @@ function runtime(log: Logger): Containers {
 }
 
 /** Declared devices stand for a machine without GPUs: they are never mixed with real ones. */
-function deviceProvider({ simulatedGpus }: NodeConfig): DeviceProvider {
-  return simulatedGpus.length > 0 ? createSimulatedProvider(simulatedGpus) : createNvidiaProvider();
+function deviceProvider({ simulatedGpus, nodeSharing = {} }: NodeConfig): DeviceProvider {
+  if (simulatedGpus.length > 0) return createSimulatedProvider(simulatedGpus);
+  return createNvidiaProvider(runProgram, { sharing: nodeSharing });
 }

@@ -34,6 +34,8 @@ export interface AgentSettings extends MachineSettings {
   readonly stateDir: string;
   readonly portRange: PortRange;
   readonly volumes: Volumes;
+  /** `pipe` and `log` of the node's MPS control daemon are in it; its own usual place when unset. */
+  readonly mpsDirectory?: string | undefined;
   readonly verifyKeyFile: string;
   /** How often the inventory is compared; a minute when unset. */
   readonly reconcileEveryMs?: number;
@@ -72,6 +74,7 @@ export interface Agent {
   readonly close: () => Promise<void>;
 }
 
+const MPS_DIRECTORY_DEFAULT = '/run/nvidia-mps';
 const LOG_SWEEP_MS = 3_600_000;
 const isLoopback = (host: string): boolean => /^(127\.|localhost$|\[?::1\]?$)/.test(host);
 
@@ -122,7 +125,8 @@ async function assemble(settings: AgentSettings, adapters: AgentAdapters) {
   const turns = createTurns();
   const removal = { containers, exits, logs, ports, probes, stops, notices: noticed, metrics, log };
   const notices = createNotices(removal);
-  const deps: StartDeps = { ...removal, node, api, outbox, volumes: settings.volumes, publishAddress };
+  const { volumes, mpsDirectory = MPS_DIRECTORY_DEFAULT } = settings;
+  const deps: StartDeps = { ...removal, node, api, outbox, volumes, publishAddress, mpsDirectory };
   const everyMs = settings.reconcileEveryMs === undefined ? {} : { everyMs: settings.reconcileEveryMs };
   const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isStarting, ...everyMs });
   return { api, outbox, exits, logs, reconciler, turns, notices, deps };

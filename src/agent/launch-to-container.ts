@@ -1,5 +1,5 @@
 import type { LaunchOrder } from '../contract/index.js';
-import { toDeviceRequest } from '../devices/to-device-request.js';
+import { type ContainerDevices, DEVICE_NAMES, toDeviceRequest } from '../devices/to-device-request.js';
 import type { ContainerSpec, MountSpec } from '../docker/container-spec.js';
 import { containerName, kernelLabels, networkName, SOLO_NETWORK } from './kernel-container.js';
 import type { AssignedPort } from './ports.js';
@@ -7,20 +7,22 @@ import { StartRefused } from './start-failure.js';
 
 const RENDEZVOUS_PORT = 29_500;
 const SHM_BYTES_MIN = 64 * 1024 * 1024;
-/** Set for devices only: a user's own value must not claim devices that are not there. */
-const DEVICE_NAMES: readonly string[] = ['BERTH_SIMULATED_GPUS', 'BERTH_GPU_COUNT'];
 
 export interface NodeSide {
   readonly node: string;
   /** Where ports are published: 0.0.0.0, or 127.0.0.1 where the node is for this machine alone. */
   readonly publishAddress: string;
+  /** Where shares by MPS find the node's control daemon. */
+  readonly mpsDirectory: string;
   readonly mounts: readonly MountSpec[];
   readonly ports: readonly AssignedPort[];
 }
 
 /** The container of a launch order: the same order and the same ports give the same container. */
 export function launchToContainer(order: LaunchOrder, side: NodeSide): ContainerSpec {
-  const devices = deviceRequest(order);
+  const devices = deviceRequest(order, side);
+  const mounts = [...side.mounts, ...(devices?.mounts ?? [])];
+  const hasShm = mounts.some(({ target }) => target === '/dev/shm');
   return {
     name: containerName(order),
     labels: kernelLabels(side.node, order, side.ports),
@@ -31,11 +33,11 @@ export function launchToContainer(order: LaunchOrder, side: NodeSide): Container
     environment: environmentOf(order),
     cpuMilli: order.cpuMilli,
     memoryBytes: order.memoryBytes,
-    shmBytes: Math.max(SHM_BYTES_MIN, Math.floor(order.memoryBytes / 2)),
-    mounts: side.mounts,
+    ...(!hasShm && { shmBytes: Math.max(SHM_BYTES_MIN, Math.floor(order.memoryBytes / 2)) }),
+    mounts,
     ports: side.ports.map((port) => ({ ...port, hostAddress: side.publishAddress })),
     hostname: order.hostname,
-    ...(devices !== undefined && { devices }),
+    ...(devices !== undefined && { devices: devices.request }),
     network: order.size > 1 ? networkOf(order) : { name: SOLO_NETWORK, aliases: [], extraHosts: {} },
   };
 }
@@ -86,11 +88,11 @@ function networkOf(order: LaunchOrder): NonNullable<ContainerSpec['network']> {
   };
 }
 
-function deviceRequest({ devices }: LaunchOrder): ContainerSpec['devices'] {
+function deviceRequest({ devices }: LaunchOrder, side: NodeSide): ContainerDevices | undefined {
   try {
-    return toDeviceRequest(devices);
-  } catch {
-    const message = 'real and simulated devices cannot be in one container';
-    throw new StartRefused({ cause: 'device-unavailable', whose: 'platform', message });
+    return toDeviceRequest(devices, side);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new StartRefused({ cause: 'device-unavailable', whose: 'platform', message: error.message });
   }
 }

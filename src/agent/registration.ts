@@ -42,7 +42,7 @@ export function registration(
 }
 
 /** A device whose memory is not known cannot be placed on, and the contract has no place for it. */
-function contractDevice({ id, index, model, memoryBytes, simulated, healthy }: FoundDevice): Device | undefined {
-  if (memoryBytes < 1) return undefined;
-  return { id, index, model: model.slice(0, 128), memoryBytes, simulated, healthy, sharing: 'none', parentId: null };
+function contractDevice({ fault, sharingFault, uuid, migParent, ...device }: FoundDevice): Device | undefined {
+  if (device.memoryBytes < 1) return undefined;
+  return { ...device, model: device.model.slice(0, 128), parentId: migParent ?? null };
 }

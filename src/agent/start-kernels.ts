@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { KernelId, LaunchOrder } from '../contract/index.js';
 import type { ContainerState } from '../docker/container-state.js';
 import type { AgentApi } from './api-client.js';
@@ -16,7 +18,7 @@ import type { Outbox } from './outbox.js';
 import { pullImages } from './pull-images.js';
 import { discardKernel, type RemovalDeps, removeNetworkIfEmpty } from './remove-kernel.js';
 import { pause } from './retry.js';
-import { PlacementOver, startFailureOf } from './start-failure.js';
+import { PlacementOver, StartRefused, startFailureOf } from './start-failure.js';
 
 export interface StartDeps extends RemovalDeps {
   readonly node: string;
@@ -24,6 +26,7 @@ export interface StartDeps extends RemovalDeps {
   readonly outbox: Pick<Outbox, 'post'>;
   readonly volumes: Volumes;
   readonly publishAddress: string;
+  readonly mpsDirectory: string;
 }
 
 export interface KernelBatch {
@@ -118,8 +121,19 @@ async function ensureContainer(deps: StartDeps, order: LaunchOrder, signal: Abor
   const mounts = await resolveMounts(deps.volumes, order.mounts);
   const ports = await deps.ports.take(key, order.ports);
   refuseLate(order);
-  const side = { node: deps.node, publishAddress: deps.publishAddress, mounts, ports };
-  await deps.containers.ensureCreated(launchToContainer(order, side));
+  const { node, publishAddress, mpsDirectory } = deps;
+  const spec = launchToContainer(order, { node, publishAddress, mpsDirectory, mounts, ports });
+  await refuseWithoutMps(order, mpsDirectory);
+  await deps.containers.ensureCreated(spec);
+}
+
+/** A container without the control daemon would run all the same, and nothing would keep it to its share. */
+async function refuseWithoutMps({ devices }: LaunchOrder, mpsDirectory: string): Promise<void> {
+  if (!devices.some(({ share, sharing, simulated }) => share !== null && sharing === 'mps' && !simulated)) return;
+  const isThere = await stat(join(mpsDirectory, 'pipe', 'control')).catch(() => undefined);
+  if (isThere !== undefined) return;
+  const message = 'the MPS control daemon of this node does not run';
+  throw new StartRefused({ cause: 'device-unavailable', whose: 'platform', message });
 }
 
 async function start(deps: StartDeps, order: LaunchOrder, signal: AbortSignal): Promise<ContainerState> {

@@ -1,8 +1,20 @@
 import { DeviceFailure, type DeviceProvider, type FoundDevice } from './device-provider.js';
+import type { ConfiguredSharing } from './sharing-rules.js';
 
 /** `count` devices of one kind, as a node without GPUs declares them in its configuration. */
 export interface SimulatedDevices {
   readonly model: string;
+  readonly memoryBytes: number;
+  readonly count: number;
+  /** What a share of them is promised; `none` when unset. Nothing is really kept to it: they are simulated. */
+  readonly sharing?: ConfiguredSharing | undefined;
+  /** Each device is cut into these instances, which stand in its place. Together they fit into its memory. */
+  readonly mig?: readonly SimulatedInstances[] | undefined;
+}
+
+export interface SimulatedInstances {
+  /** As NVIDIA writes it: `3g.20gb`. */
+  readonly profile: string;
   readonly memoryBytes: number;
   readonly count: number;
 }
@@ -13,23 +25,39 @@ const DEVICES_MAX = 1024;
 /** The same configuration gives the same ids each time; every model says that it is simulated. */
 export function createSimulatedProvider(declared: readonly SimulatedDevices[]): DeviceProvider {
   const devices = simulatedDevices(declared);
-  return { discover: async () => devices };
+  return { discover: async () => devices, faults: async () => [] };
 }
 
 export function simulatedDevices(declared: readonly SimulatedDevices[]): readonly FoundDevice[] {
-  const kinds = declared.flatMap((kind) => Array.from({ length: checkedCount(kind) }, () => kind));
-  if (kinds.length > DEVICES_MAX) throw new DeviceFailure(`more than ${DEVICES_MAX} simulated devices`);
-  return kinds.map(({ model, memoryBytes }, index) => ({
-    id: `sim-${index}`,
-    index,
-    model: model.includes('simulated') ? model : `simulated ${model}`,
-    memoryBytes,
-    simulated: true,
-    healthy: true,
+  const kinds = declared.flatMap((kind) => repeat(kind, checkedCount(kind)));
+  const devices = kinds.flatMap((kind, place) => devicesOf(kind, `sim-parent-${place}`));
+  if (devices.length > DEVICES_MAX) throw new DeviceFailure(`more than ${DEVICES_MAX} simulated devices`);
+  return devices.map((device, index) => ({ id: `sim-${index}`, index, ...device }));
+}
+
+type Unnumbered = Omit<FoundDevice, 'id' | 'index'>;
+
+function devicesOf({ model, memoryBytes, sharing = 'none', mig }: SimulatedDevices, parent: string): Unnumbered[] {
+  const name = model.includes('simulated') ? model : `simulated ${model}`;
+  const whole = { model: name, memoryBytes, simulated: true, healthy: true, sharing };
+  if (mig === undefined) return [whole];
+  const instances = mig.flatMap((kind) => repeat(kind, checkedCount({ model: kind.profile, ...kind })));
+  const together = instances.reduce((sum, instance) => sum + instance.memoryBytes, 0);
+  if (together > memoryBytes) throw new DeviceFailure(`the instances of simulated device "${model}" exceed its memory`);
+  return instances.map((instance) => ({
+    ...whole,
+    model: `${name} MIG ${instance.profile}`,
+    memoryBytes: instance.memoryBytes,
+    sharing: 'mig',
+    migParent: parent,
   }));
 }
 
-function checkedCount({ model, memoryBytes, count }: SimulatedDevices): number {
+const repeat = <T>(kind: T, count: number): T[] => Array.from({ length: count }, () => kind);
+
+type Counted = Pick<SimulatedDevices, 'model' | 'memoryBytes' | 'count'>;
+
+function checkedCount({ model, memoryBytes, count }: Counted): number {
   const sound = Number.isSafeInteger(count) && count >= 0 && Number.isSafeInteger(memoryBytes) && memoryBytes > 0;
   if (!sound || count > DEVICES_MAX)
     throw new DeviceFailure(`simulated device "${model}" needs whole, positive numbers`);

@@ -109,7 +109,11 @@ function portBindings(ports: readonly PortSpec[]): Record<string, { HostIp: stri
 }
 
 function deviceRequests(devices: DeviceRequestSpec | undefined): HostConfig {
-  if (devices?.driver !== 'nvidia' || devices.deviceIds.length === 0) return {};
+  if (devices === undefined || devices.deviceIds.length === 0 || devices.driver === 'simulated') return {};
+  if (devices.driver === 'nvidia-cdi') {
+    const DeviceIDs = devices.deviceIds.map((id) => `nvidia.com/gpu=${id}`);
+    return { DeviceRequests: [{ Driver: 'cdi', DeviceIDs }] };
+  }
   return { DeviceRequests: [{ Driver: 'nvidia', DeviceIDs: [...devices.deviceIds], Capabilities: [['gpu']] }] };
 }
 

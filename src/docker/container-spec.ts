@@ -14,11 +14,12 @@ export interface PortSpec {
 }
 
 /**
- * What the container gets of the node's GPUs. `nvidia` asks the engine for exactly these device ids;
- * `simulated` only tells the program, through `environment`, which devices it may pretend to have.
+ * What the container gets of the node's GPUs. `nvidia` asks the engine for exactly these device ids; `nvidia-cdi` does so by
+ * their names in the container device interface, whose hooks then run; `simulated` only tells the program, through
+ * `environment`, which devices it may pretend to have.
  */
 export interface DeviceRequestSpec {
-  readonly driver: 'nvidia' | 'simulated';
+  readonly driver: 'nvidia' | 'nvidia-cdi' | 'simulated';
   readonly deviceIds: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }

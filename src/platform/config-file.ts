@@ -1,14 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { ConfigError } from './config.js';
+import { ConfigError, simulatedGpus } from './config.js';
 import { writePrivateFile } from './state-dir.js';
-
-const simulatedGpusSchema = z.strictObject({
-  model: z.string().min(1).max(64),
-  memoryBytes: z.int().positive(),
-  count: z.int().min(0).max(64),
-});
 
 const configFileSchema = z.strictObject({
   version: z.literal(1),
@@ -22,7 +16,7 @@ const configFileSchema = z.strictObject({
     count: z.int().min(1).max(16).default(1),
     cpus: z.int().positive(),
     memoryBytes: z.int().positive(),
-    simulatedGpus: z.array(simulatedGpusSchema),
+    simulatedGpus: z.array(simulatedGpus),
   }),
 });
 

@@ -25,11 +25,47 @@ const json = <T extends z.ZodType>(schema: T) =>
     })
     .pipe(schema);
 
-const simulatedGpus = z.strictObject({
+const configuredSharing = z.enum(['mps', 'memory-limit', 'none']);
+
+/** `[{"model","memoryBytes","count"}]`; `sharing` of shares of them; `mig` cuts each into instances that stand in its place. */
+export const simulatedGpus = z.strictObject({
   model: text.max(64),
   memoryBytes: z.int().positive(),
   count: z.int().min(0).max(64),
+  sharing: configuredSharing.optional(),
+  mig: z
+    .array(
+      z.strictObject({
+        profile: text.max(32),
+        memoryBytes: z.int().positive(),
+        count: z.int().min(1).max(64),
+      }),
+    )
+    .min(1)
+    .max(16)
+    .optional(),
 });
+
+/** `GPU-…=mps,0=memory-limit,all=none`: each device at most once. */
+const sharingRules = z.string().transform((value, context) => {
+  const rules: Record<string, z.output<typeof configuredSharing>> = {};
+  for (const rule of value.split(',').map((part) => part.trim())) {
+    const [, device = '', mode] = /^(all|\d{1,4}|GPU-[0-9A-Za-z-]{1,64})=([a-z-]+)$/.exec(rule) ?? [];
+    const sharing = configuredSharing.safeParse(mode);
+    if (!sharing.success || Object.hasOwn(rules, device)) {
+      context.addIssue({
+        code: 'custom',
+        message: 'must look like all=none,0=mps,GPU-…=memory-limit, each device once',
+      });
+      return z.NEVER;
+    }
+    rules[device] = sharing.data;
+  }
+  return rules;
+});
+
+/** A program and its arguments; no shell reads them. */
+const command = json(z.array(text).min(1).max(64));
 
 const portRange = z
   .string()
@@ -80,8 +116,18 @@ const VARIABLES = {
   BERTH_NODE_CPUS: z.coerce.number().int().positive().optional(),
   /** Bytes to share out; the machine's memory when unset. */
   BERTH_NODE_MEMORY_BYTES: z.coerce.number().int().positive().optional(),
-  /** Pretended devices beside the found ones, as JSON: `[{"model","memoryBytes","count"}]`. */
+  /** Pretended devices in the place of found ones, as JSON: `[{"model","memoryBytes","count","sharing","mig"}]`. */
   BERTH_SIMULATED_GPUS: json(z.array(simulatedGpus)).default([]),
+  /** What keeps shares of found GPUs apart: by UUID, by place as nvidia-smi counts, or `all`. MIG instances are found. */
+  BERTH_NODE_SHARING: sharingRules.optional(),
+  /** Where `pipe` and `log` of the node's MPS control daemon are. */
+  BERTH_NODE_MPS_DIRECTORY: text.regex(/^\//, 'must be an absolute path').optional(),
+  /** A check of the machine, as JSON: `["program","argument"]`; it fails with an exit code other than 0, or when it takes too long. */
+  BERTH_NODE_HEALTH_COMMAND: command.optional(),
+  BERTH_NODE_HEALTH_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(86_400).default(60),
+  BERTH_NODE_HEALTH_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(3_600).default(30),
+  /** So many failures in a row make the node unhealthy; one success makes it healthy again. */
+  BERTH_NODE_HEALTH_FAILURES: z.coerce.number().int().min(1).max(1_000).default(3),
   /** Folder of the agent: log files, what it knows of its containers. */
   BERTH_NODE_STATE: text,
   /** Host ports for containers. */
@@ -161,6 +207,12 @@ const NODE = [
   'BERTH_NODE_CPUS',
   'BERTH_NODE_MEMORY_BYTES',
   'BERTH_SIMULATED_GPUS',
+  'BERTH_NODE_SHARING',
+  'BERTH_NODE_MPS_DIRECTORY',
+  'BERTH_NODE_HEALTH_COMMAND',
+  'BERTH_NODE_HEALTH_INTERVAL_SECONDS',
+  'BERTH_NODE_HEALTH_TIMEOUT_SECONDS',
+  'BERTH_NODE_HEALTH_FAILURES',
   'BERTH_NODE_STATE',
   'BERTH_PORT_RANGE',
   'BERTH_VOLUMES',

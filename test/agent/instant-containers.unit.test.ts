@@ -5,7 +5,7 @@ import type { ContainerExit } from '../../src/docker/exits.js';
 import { eventually } from '../support/process.js';
 import { launchOrder } from './support/launch-order.js';
 
-const side = { node: 'n', publishAddress: '127.0.0.1', mounts: [], ports: [] };
+const side = { node: 'n', publishAddress: '127.0.0.1', mpsDirectory: '/m', mounts: [], ports: [] };
 const spec = (command: string[]) => launchToContainer(launchOrder('img', { command }), side);
 
 describe('the simulated runtime', () => {

@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { engine } from '../../infra/setup/docker.mjs';
 import { containerName, networkName, readKernel } from '../../src/agent/kernel-container.js';
 import type { LaunchOrder, StartFailure } from '../../src/contract/index.js';
 import type { Containers } from '../../src/docker/containers.js';
@@ -128,6 +129,38 @@ describe('startKernels', () => {
     for (const line of ['BERTH_RANK=0', 'MASTER_PORT=1234', 'BERTH_SIMULATED_GPUS=sim-1', 'WORLD_SIZE=1']) {
       expect(log).toContain(line);
     }
+  });
+
+  test('a share of a simulated GPU is told what it has and what that guarantees', async () => {
+    const { start } = await here.startAgent();
+    const share = { memoryBytes: 12 * 2 ** 30, limitBytes: 12 * 2 ** 30 };
+    const order = here.order({
+      devices: [orderedDevice(1, { sharing: 'mps', share })],
+      environment: { BERTH_GPU_MEMORY_BYTES: '1', BERTH_GPU_SHARING: 'whole' },
+    });
+    await start([order]);
+    const { text } = await engine('GET', `/containers/${containerName(order)}/json`);
+    const { Config, HostConfig } = JSON.parse(text) as {
+      Config: { Env: string[] };
+      HostConfig: { DeviceRequests: unknown };
+    };
+    expect(Config.Env.filter((entry) => /GPU|MPS|NVIDIA/.test(entry)).sort()).toEqual([
+      'BERTH_GPU_COUNT=1',
+      'BERTH_GPU_GUARANTEES=simulated: memory enforced, compute together, faults shared',
+      `BERTH_GPU_MEMORY_BYTES=${12 * 2 ** 30}`,
+      'BERTH_GPU_SHARING=mps',
+      'BERTH_SIMULATED_GPUS=sim-1',
+      'NVIDIA_VISIBLE_DEVICES=void',
+    ]);
+    expect(HostConfig.DeviceRequests).toBeNull();
+  });
+
+  test('a share by MPS is not started where no control daemon runs', async () => {
+    const { start } = await here.startAgent({ settings: { mpsDirectory: join(here.stateDir, 'no-mps') } });
+    const share = { memoryBytes: 2 ** 30, limitBytes: 2 ** 30 };
+    const order = here.order({ devices: [orderedDevice(0, { id: 'GPU-a', simulated: false, sharing: 'mps', share })] });
+    expect(causeOf(await failureOf(start([order])))).toMatchObject({ cause: 'device-unavailable', whose: 'platform' });
+    expect(await containersHere()).toEqual([]);
   });
 
   test('kernels of one session find each other by name, and all go or none', async () => {

@@ -26,3 +26,28 @@ test.each([
 ])('refuses %s', (_title, declared) => {
   expect(() => simulatedDevices([declared])).toThrow('whole, positive numbers');
 });
+
+test('declares how its devices are shared, and instances in the place of a device', () => {
+  const instances = [
+    { profile: '3g.20gb', memoryBytes: 19 * GIB, count: 1 },
+    { profile: '1g.5gb', memoryBytes: 4 * GIB, count: 2 },
+  ];
+  const devices = simulatedDevices([
+    { ...kind('A10', 1), sharing: 'mps' },
+    { model: 'A100', memoryBytes: 40 * GIB, count: 2, mig: instances },
+  ]);
+  expect(devices.map(({ id, model, sharing, migParent }) => [id, model, sharing, migParent].join(' ').trim())).toEqual([
+    'sim-0 simulated A10 mps',
+    'sim-1 simulated A100 MIG 3g.20gb mig sim-parent-1',
+    'sim-2 simulated A100 MIG 1g.5gb mig sim-parent-1',
+    'sim-3 simulated A100 MIG 1g.5gb mig sim-parent-1',
+    'sim-4 simulated A100 MIG 3g.20gb mig sim-parent-2',
+    'sim-5 simulated A100 MIG 1g.5gb mig sim-parent-2',
+    'sim-6 simulated A100 MIG 1g.5gb mig sim-parent-2',
+  ]);
+});
+
+test('refuses instances that do not fit into their device', () => {
+  const mig = [{ profile: '7g.40gb', memoryBytes: 13 * GIB, count: 2 }];
+  expect(() => simulatedDevices([{ ...kind('A100', 1), mig }])).toThrow('exceed its memory');
+});

@@ -39,6 +39,25 @@ describe('configuration', () => {
     });
   });
 
+  test('reads how GPUs are shared and the check of the machine', () => {
+    const gpus = [
+      { model: 'A100', memoryBytes: 8, count: 1, sharing: 'mps', mig: [{ profile: 'p', memoryBytes: 4, count: 2 }] },
+    ];
+    const env = {
+      ...NODE,
+      BERTH_SIMULATED_GPUS: JSON.stringify(gpus),
+      BERTH_NODE_SHARING: 'all=none, 0=mps,GPU-3f1c=memory-limit',
+      BERTH_NODE_HEALTH_COMMAND: '["/usr/bin/check","--deep"]',
+    };
+    expect(parseNodeConfig(env)).toMatchObject({
+      simulatedGpus: gpus,
+      nodeSharing: { all: 'none', 0: 'mps', 'GPU-3f1c': 'memory-limit' },
+      nodeHealthCommand: ['/usr/bin/check', '--deep'],
+      nodeHealthIntervalSeconds: 60,
+      nodeHealthFailures: 3,
+    });
+  });
+
   const refused: [title: string, env: Record<string, string>, problem: RegExp][] = [
     ['a port over 65535', { BERTH_NODE_PORT: '70000' }, /^BERTH_NODE_PORT /],
     ['a range that falls', { BERTH_PORT_RANGE: '9-8' }, /^BERTH_PORT_RANGE must rise/],
@@ -47,6 +66,13 @@ describe('configuration', () => {
       'half a device',
       { BERTH_SIMULATED_GPUS: '[{"model":"a","memoryBytes":1,"count":0.5}]' },
       /^BERTH_SIMULATED_GPUS /,
+    ],
+    ['MIG as a choice', { BERTH_NODE_SHARING: 'all=mig' }, /^BERTH_NODE_SHARING must look like/],
+    ['two modes of one device', { BERTH_NODE_SHARING: '0=mps,0=none' }, /^BERTH_NODE_SHARING must look like/],
+    [
+      'a check that is a shell line',
+      { BERTH_NODE_HEALTH_COMMAND: 'check me' },
+      /^BERTH_NODE_HEALTH_COMMAND is not JSON/,
     ],
     ['an address without a scheme', { BERTH_API_URL: 'localhost' }, /^BERTH_API_URL /],
     ['a missing name', { BERTH_NODE_NAME: '' }, /^BERTH_NODE_NAME is missing/],

@@ -67,7 +67,7 @@ function firstNode(name: string): ConfigFile['node'] {
 }
 
 function withFlags(node: ConfigFile['node'], flags: UpFlags): ConfigFile['node'] {
-  const [gpus] = node.simulatedGpus;
+  const [gpus, ...others] = node.simulatedGpus;
   return {
     ...node,
     count: flags.nodes ?? node.count,
@@ -75,10 +75,12 @@ function withFlags(node: ConfigFile['node'], flags: UpFlags): ConfigFile['node']
     memoryBytes: flags.memoryBytes ?? node.memoryBytes,
     simulatedGpus: [
       {
+        ...gpus,
         model: gpus?.model ?? SIMULATED_MODEL,
         memoryBytes: flags.gpuMemoryBytes ?? gpus?.memoryBytes ?? DEFAULT_GPU_MEMORY_BYTES,
         count: flags.simulatedGpus ?? gpus?.count ?? 0,
       },
+      ...others,
     ],
   };
 }
