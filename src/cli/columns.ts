@@ -12,7 +12,7 @@ import type {
   User,
 } from '../contract/index.js';
 import type { FolderEntry } from '../sdk/index.js';
-import { formatAge, formatBytes, formatCpu, formatSlots } from './format-amounts.js';
+import { formatAge, formatBytes, formatCpu, formatSlots, formatUntil } from './format-amounts.js';
 import type { Shown } from './output.js';
 import type { Column } from './table.js';
 
@@ -33,8 +33,14 @@ function modelsText(devices: Node['devices'], isSimulated: boolean): string {
   return isSimulated && models !== 'simulated' ? `${models} (simulated)` : models;
 }
 
-/** What a waiting session waits for, or how an ended one ended. */
-const whyOf = (session: Session): string => session.reason ?? session.cause ?? '';
+/** What a waiting session waits for, and until when it backs off; or how an ended one ended. */
+function whyOf({ reason, cause, retryAt }: Session, now: Date): string {
+  const until = reason === 'backoff' && retryAt !== null ? ` (${formatUntil(retryAt, now)})` : '';
+  return `${reason ?? cause ?? ''}${until}`;
+}
+
+const startText = (start: QueueEntry['expectedStart'], now: Date): string =>
+  start === null || start.at === null ? '-' : formatUntil(start.at, now);
 
 export const SESSION: Shown<Session> = {
   ...byNameAndId,
@@ -48,6 +54,8 @@ export const SESSION: Shown<Session> = {
     { head: 'SLOTS', of: ({ slots }) => formatSlots(slots) },
     { head: 'NODE', of: nodesOf },
     { head: 'AGE', of: ({ submittedAt }, now) => formatAge(submittedAt, now) },
+    { head: 'STARTS', of: ({ expectedStart }, now) => startText(expectedStart, now), isWide: true },
+    { head: 'TRY', of: ({ attempt, maxAttempts }) => `${attempt}/${maxAttempts}`, isWide: true },
     { head: 'IMAGE', of: ({ image }) => image, isWide: true },
     { head: 'EXIT', of: ({ exitCode }) => (exitCode === null ? '' : String(exitCode)), isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
@@ -55,12 +63,18 @@ export const SESSION: Shown<Session> = {
   ],
 };
 
+/** Whole, or in part. */
+const isTaken = ({ heldBy, shares }: Node['devices'][number]): boolean => heldBy !== null || shares.length > 0;
+
+const nodeStateText = ({ state, drain }: Node, now: Date): string =>
+  drain === null || drain.emptyAt === null ? state : `${state} (empty ${formatUntil(drain.emptyAt, now)})`;
+
 export const NODE: Shown<Node> = {
   ...byNameOnly,
   columns: [
     { head: 'NAME', of: ({ name }) => name },
     { head: 'GROUP', of: ({ group }) => group },
-    { head: 'STATE', of: ({ state }) => state },
+    { head: 'STATE', of: nodeStateText },
     { head: 'CPU', of: ({ used, capacity }) => `${formatCpu(used.cpuMilli)}/${formatCpu(capacity.cpuMilli)}` },
     {
       head: 'MEM',
@@ -68,7 +82,7 @@ export const NODE: Shown<Node> = {
     },
     {
       head: 'GPU',
-      of: ({ devices }) => `${devices.filter(({ heldBy }) => heldBy !== null).length}/${devices.length}`,
+      of: ({ devices }) => `${devices.filter(isTaken).length}/${devices.length}`,
     },
     {
       head: 'MODEL',
@@ -78,6 +92,11 @@ export const NODE: Shown<Node> = {
     { head: 'ARCH', of: ({ architecture }) => architecture, isWide: true },
     { head: 'REPORTED', of: ({ lastSeenAt }, now) => formatAge(lastSeenAt, now), isWide: true },
     { head: 'ZONE', of: ({ zone }) => zone ?? '-', isWide: true },
+    {
+      head: 'MOVES',
+      of: ({ move }, now) => (move === null ? '-' : `${move.toGroup} ${formatUntil(move.at, now)}`),
+      isWide: true,
+    },
     { head: 'REASON', of: ({ stateReason }) => stateReason ?? '', isWide: true },
   ],
 };
@@ -96,7 +115,8 @@ export const GROUP: Shown<Group> = {
   ],
 };
 
-export const QUEUE_ENTRY: Shown<QueueEntry> = {
+/** `BEHIND` names who blocks the queue; by name where it is in the list. */
+export const queueShown = (items: readonly QueueEntry[]): Shown<QueueEntry> => ({
   ...byName,
   none: 'nobody waits',
   idOf: ({ sessionId }) => sessionId,
@@ -109,10 +129,17 @@ export const QUEUE_ENTRY: Shown<QueueEntry> = {
     { head: 'SLOTS', of: ({ slots }) => formatSlots(slots) },
     { head: 'WAITED', of: ({ submittedAt }, now) => formatAge(submittedAt, now) },
     { head: 'WHY', of: ({ reason }) => reason },
+    { head: 'BEHIND', of: ({ blockedBy }) => nameIn(items, blockedBy) },
+    { head: 'STARTS', of: ({ expectedStart }, now) => startText(expectedStart, now) },
+    { head: 'GPU-AHEAD', of: ({ gpusAhead }) => String(gpusAhead), isWide: true },
+    { head: 'RESERVED', of: ({ reservedNodes }) => reservedNodes.join(',') || '-', isWide: true },
     { head: 'ID', of: ({ sessionId }) => sessionId, isWide: true },
     { head: 'MESSAGE', of: ({ message }) => message, isWide: true },
   ],
-};
+});
+
+const nameIn = (items: readonly QueueEntry[], id: string | null): string =>
+  id === null ? '-' : (items.find(({ sessionId }) => sessionId === id)?.name ?? id);
 
 const limit = (held: string, most: string | undefined): string => `${held}/${most ?? '-'}`;
 const optional = (amount: number | undefined, format: (amount: number) => string): string | undefined =>

@@ -7,6 +7,7 @@ const NAMES_MILLISECONDS_MAX = 700;
 /** Commands whose first argument names a session, node or folder. */
 const NAMED: Readonly<Record<string, 'session' | 'node' | 'folder'>> = {
   why: 'session',
+  inspect: 'session',
   logs: 'session',
   stop: 'session',
   kill: 'session',
@@ -14,6 +15,13 @@ const NAMED: Readonly<Record<string, 'session' | 'node' | 'folder'>> = {
   exec: 'session',
   history: 'session',
   'node get': 'node',
+  'node show': 'node',
+  'node drain': 'node',
+  'node unhealthy': 'node',
+  'node healthy': 'node',
+  'node move': 'node',
+  'node cancel-move': 'node',
+  'node warm': 'node',
   'node cordon': 'node',
   'node uncordon': 'node',
   'node rm': 'node',

@@ -13,7 +13,7 @@ import { registerPlan } from './commands/plan.js';
 import { registerQueue } from './commands/queue.js';
 import { registerQuota } from './commands/quota.js';
 import { registerRun } from './commands/run.js';
-import { registerHistory, registerPs, registerWhy } from './commands/sessions.js';
+import { registerHistory, registerInspect, registerPs, registerWhy } from './commands/sessions.js';
 import { registerSnapshot } from './commands/snapshot.js';
 import { registerKill, registerStop } from './commands/stop.js';
 import { registerDomain, registerProject, registerUser } from './commands/tenancy.js';
@@ -25,7 +25,17 @@ import { VERSION } from './version.js';
 const SECTIONS: readonly (readonly [heading: string, register: readonly ((program: Command) => void)[]])[] = [
   [
     'Sessions:',
-    [registerRun, registerPs, registerLogs, registerExec, registerWhy, registerWait, registerStop, registerKill],
+    [
+      registerRun,
+      registerPs,
+      registerInspect,
+      registerLogs,
+      registerExec,
+      registerWhy,
+      registerWait,
+      registerStop,
+      registerKill,
+    ],
   ],
   ['Queue and quota:', [registerQueue, registerQuota, registerHistory, registerSnapshot, registerPlan]],
   ['Resources:', [registerGet, registerDescribe, registerNode, registerGroup, registerFolder]],

@@ -31,16 +31,16 @@ export function registerGroup(program: Command): void {
   group
     .command('create')
     .summary('create a group')
+    .description(`Creates a resource group; what is not set has its default.\n${SETTINGS_HELP}`)
     .argument('<name>')
     .argument('[key=value...]', 'settings of its policy')
     .addOption(placement())
     .option('--domain <domain...>', 'only for these domains')
     .option('--project <domain/project...>', 'only for these projects')
-    .addHelpText('after', SETTINGS_HELP)
     .action(
       action<SetOptions>(async ({ client, out }, { args: [name = '', ...pairs], options }) => {
         const policy = { ...flags(options), ...policyPatch(pairs) };
-        const made = await (await client()).groups.create({ name, ...scopes(options), policy: policy as object });
+        const made = await (await client()).groups.create({ name, ...scopes(options), policy });
         await out.done(made, GROUP, `add nodes: berth node create NAME --group ${name}`);
       }),
     );
@@ -76,7 +76,7 @@ function registerSet(group: Command): void {
   group
     .command('set')
     .summary('change what is named')
-    .description('Changes the settings that are named; the others stay. berth group show NAME tells them.')
+    .description(`Changes what is named; the rest stays, as berth group show tells it.\n${SETTINGS_HELP}`)
     .argument('<name>')
     .argument('[key=value...]', 'settings of its policy')
     .addOption(placement())
@@ -84,7 +84,6 @@ function registerSet(group: Command): void {
     .option('--resume', 'place again')
     .option('--domain <domain...>', 'only for these domains')
     .option('--project <domain/project...>', 'only for these projects')
-    .addHelpText('after', SETTINGS_HELP)
     .action(
       action<SetOptions>(async ({ client, out }, { args: [name = '', ...pairs], options }) => {
         const access = scopes(options);

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { NODE } from '../columns.js';
 import { action } from '../command-context.js';
 import { showList } from '../kinds.js';
+import { nodeText } from '../node-text.js';
+import { registerNodeMove } from './node-move.js';
+import { registerNodeUpkeep } from './node-upkeep.js';
 
 interface CreateOptions {
   readonly group: string;
   readonly zone?: string;
-}
-interface CordonOptions {
-  readonly reason?: string;
 }
 
 export function registerNode(program: Command): void {
@@ -28,25 +28,8 @@ export function registerNode(program: Command): void {
         out.say(`node ${made.name} of group ${made.group}; this is its token, shown once: BERTH_NODE_TOKEN`);
       }),
     );
-  node
-    .command('cordon')
-    .summary('nothing new is placed there')
-    .argument('<name>')
-    .option('--reason <text>')
-    .action(
-      action<CordonOptions>(async ({ client, out }, { args: [name = ''], options: { reason } }) => {
-        await out.done(await (await client()).nodes.cordon(name, reason), NODE, 'cordoned; what runs there goes on');
-      }),
-    );
-  node
-    .command('uncordon')
-    .summary('it takes work again')
-    .argument('<name>')
-    .action(
-      action(async ({ client, out }, { args: [name = ''] }) => {
-        await out.done(await (await client()).nodes.uncordon(name), NODE, 'takes work again');
-      }),
-    );
+  registerNodeUpkeep(node);
+  registerNodeMove(node);
   node
     .command('rm')
     .summary('forget a node that holds nothing')
@@ -71,9 +54,20 @@ function registerReading(node: Command): void {
     );
   node
     .command('get')
-    .summary('one node')
+    .summary('one node, as a row')
     .argument('<name>')
     .action(
       action(async ({ client, out }, { args: [name = ''] }) => out.one(await (await client()).nodes.get(name), NODE)),
+    );
+  node
+    .command('show')
+    .summary('one node: devices and who has them, its drain, its next move, its images')
+    .argument('<name>')
+    .action(
+      action(async ({ client, out }, { args: [name = ''] }) => {
+        const found = await (await client()).nodes.get(name);
+        if (out.format !== 'table' || out.isQuiet) return out.one(found, NODE);
+        out.line(nodeText(found, new Date()));
+      }),
     );
 }

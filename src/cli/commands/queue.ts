@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
-import { QUEUE_ENTRY } from '../columns.js';
+import { queueShown } from '../columns.js';
 import { action, type CommandContext, interruptSignal } from '../command-context.js';
-import { showList } from '../kinds.js';
+import { queueNotes } from '../queue-notes.js';
 
 const WATCH_SECONDS = 2;
+/** More than this of a queue is not shown; the SDK gets at the rest. */
+const SHOWN_MAX = 1000;
 
 interface QueueOptions {
   readonly watch?: boolean;
@@ -12,28 +14,40 @@ interface QueueOptions {
 export function registerQueue(program: Command): void {
   program
     .command('queue')
-    .summary('who waits, in order, for what')
+    .summary('who waits, in order, for what, and when it starts')
+    .description('Who waits, in order: for what, behind whom, and by when it starts where runtimes bound that.')
     .argument('[group]', 'resource group; default when omitted')
     .option('-w, --watch', 'again each 2 s')
     .action(
       action<QueueOptions>(async (context, { args: [given], options }) => {
         const group = given ?? context.project.group ?? 'default';
         if (options.watch === true) return watch(context, group);
-        await showList(context, (await context.client()).queue.list(group), QUEUE_ENTRY);
+        await show(context, group);
       }),
     );
 }
 
+async function show({ client, out }: CommandContext, group: string, signal?: AbortSignal): Promise<void> {
+  const found = await (await client()).queue.list(group, {}, { signal }).toArray(SHOWN_MAX + 1);
+  const items = found.slice(0, SHOWN_MAX);
+  await out.list({ items }, queueShown(items));
+  if (found.length > SHOWN_MAX) out.say(`only the first ${SHOWN_MAX} are shown`);
+  if (out.isData || out.isQuiet || out.format === 'name') return;
+  for (const line of queueNotes(items, new Date())) out.line(line);
+}
+
 /** For programs one line an entry, else the table anew. Ends at Ctrl-C. */
 async function watch(context: CommandContext, group: string): Promise<void> {
+  const { out } = context;
   const signal = interruptSignal();
   const client = await context.client();
   while (!signal.aborted) {
-    const items = await client.queue.list(group, {}, { signal }).toArray(1000);
-    if (context.out.isData) for (const item of items) await context.out.data(item, true);
-    else {
-      context.out.say(`queue ${group}, ${new Date().toISOString()}`);
-      await context.out.list({ items }, QUEUE_ENTRY);
+    if (out.isData) {
+      const items = await client.queue.list(group, {}, { signal }).toArray(SHOWN_MAX);
+      for (const item of items) await out.data(item, true);
+    } else {
+      out.say(`queue ${group}, ${new Date().toISOString()}`);
+      await show(context, group, signal);
     }
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, WATCH_SECONDS * 1000);

@@ -3,6 +3,7 @@ import type { SessionState } from '../../contract/index.js';
 import { EVENT, SESSION } from '../columns.js';
 import { action } from '../command-context.js';
 import { showList } from '../kinds.js';
+import { sessionText } from '../session-text.js';
 import { whyText } from '../why-text.js';
 
 interface PsOptions {
@@ -66,6 +67,23 @@ export function registerHistory(program: Command): void {
     .action(
       action(async (context, { args: [session = ''] }) => {
         await showList(context, (await context.client()).sessions.history(session), EVENT);
+      }),
+    );
+}
+
+export function registerInspect(program: Command): void {
+  program
+    .command('inspect')
+    .summary('all about sessions: attempts, times, devices and what they promise')
+    .argument('<session...>', 'names or ids')
+    .action(
+      action(async ({ client, out }, { args }) => {
+        const berth = await client();
+        for (const name of args) {
+          const session = await berth.sessions.get(name);
+          if (out.isQuiet || out.format !== 'table') await out.one(session, SESSION);
+          else out.line(sessionText(session, new Date()));
+        }
       }),
     );
 }
