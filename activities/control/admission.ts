@@ -42,6 +42,12 @@ const questionOf = (context: AdmissionContext): Parameters<typeof decideAdmissio
       clusterMode: spec.clusterMode,
       kernels: expandKernels(spec.kernels).map(({ slots }) => ({ slots })),
     },
+    wants: {
+      kind: spec.kind,
+      minRuntimeSeconds: spec.minRuntimeSeconds,
+      maxRuntimeSeconds: spec.maxRuntimeSeconds,
+      requiredNodes: spec.placement.nodesRequired ? spec.placement.nodes : [],
+    },
     name: spec.name ?? null,
     asked: { group: spec.group, project: spec.project ?? null },
   };

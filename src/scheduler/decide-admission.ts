@@ -5,6 +5,14 @@ import type { Request } from './demand.js';
 import { neverFits } from './fits-ever.js';
 import { quotaMessage } from './quota-book.js';
 import { quotaNever } from './quota-never.js';
+import {
+  crowdedGrounds,
+  dependencyGrounds,
+  type GroupFacts,
+  nodeGrounds,
+  type RequestWants,
+  runtimeGrounds,
+} from './request-grounds.js';
 
 /** What admission is asked, and what the ledger knows of it. */
 export interface AdmissionQuestion {
@@ -13,7 +21,9 @@ export interface AdmissionQuestion {
   readonly asked: { readonly group: string; readonly project: string | null };
   readonly project: { readonly name: string } | null;
   readonly isMember: boolean;
-  readonly group: { readonly mayUse: boolean } | null;
+  readonly group: ({ readonly mayUse: boolean } & NonNullable<GroupFacts['group']>) | null;
+  readonly dependencies?: GroupFacts['dependencies'];
+  readonly wants?: RequestWants;
   readonly nodes: readonly SnapshotNode[];
   readonly quotas: readonly Pick<SnapshotQuota, 'scope' | 'name' | 'limits'>[];
   readonly pending: readonly {
@@ -39,6 +49,7 @@ const PRECEDENCE: readonly ProblemCode[] = ['invalid_request', 'never_fits', 'qu
 export function decideAdmission(question: AdmissionQuestion): Refusal | null {
   const grounds = [
     ...unknownGrounds(question),
+    ...wantGrounds(question),
     ...sizeGrounds(question),
     ...quotaGrounds(question),
     ...nameGrounds(question),
@@ -72,6 +83,18 @@ function unknownGrounds({ asked, project, isMember, group, folders }: AdmissionQ
     if (found === null) grounds.push(invalid(`/mounts/${index}/folder`, `you can see no folder named ${folder}`));
   });
   return grounds;
+}
+
+function wantGrounds(question: AdmissionQuestion): Ground[] {
+  const { wants } = question;
+  const invalid = [
+    ...dependencyGrounds(question),
+    ...(wants === undefined ? [] : [...nodeGrounds(question, wants), ...runtimeGrounds(question, wants)]),
+  ];
+  return [
+    ...invalid.map((ground): Ground => ({ code: 'invalid_request', ...ground })),
+    ...crowdedGrounds(question).map((ground): Ground => ({ code: 'quota_exceeded', ...ground })),
+  ];
 }
 
 const sizeGrounds = ({ request, nodes, group }: AdmissionQuestion): Ground[] =>

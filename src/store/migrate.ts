@@ -5,6 +5,7 @@ import { nodes } from './migrations/0002-nodes.js';
 import { sessions } from './migrations/0003-sessions.js';
 import { ledger } from './migrations/0004-ledger.js';
 import { scheduling } from './migrations/0005-scheduling.js';
+import { lives } from './migrations/0006-lives.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
@@ -12,6 +13,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0003-sessions': sessions,
   '0004-ledger': ledger,
   '0005-scheduling': scheduling,
+  '0006-lives': lives,
 };
 
 const migrationOf = (text: string): Migration => ({

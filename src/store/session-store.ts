@@ -1,7 +1,9 @@
 import type {
   CreateSession,
+  Dependency,
   EndCause,
   FolderId,
+  GroupPolicy,
   KernelId,
   Page,
   PageQuery,
@@ -34,8 +36,13 @@ export interface AdmissionContext {
   readonly alreadyAdmitted: SessionAttributes | null;
   readonly project: { readonly id: string; readonly name: string; readonly domain: string } | null;
   readonly isMember: boolean;
-  /** Null when there is no such group; `mayUse` false when the project may not use it. */
-  readonly group: { readonly name: string; readonly mayUse: boolean } | null;
+  /** Null when there is no such group; `mayUse` false when the project may not use it. `waiting` of the whole group. */
+  readonly group: {
+    readonly name: string;
+    readonly mayUse: boolean;
+    readonly policy: GroupPolicy;
+    readonly waiting: number;
+  } | null;
   readonly nodes: readonly SnapshotNode[];
   readonly quotas: readonly SnapshotQuota[];
   /** Sessions that wait now, by scope, against `pendingSessions`. */
@@ -51,6 +58,8 @@ export interface AdmissionContext {
     readonly asked: string;
     readonly found: { readonly id: FolderId; readonly name: string; readonly volume: string } | null;
   }[];
+  /** What it depends on, in the order of the request; `found` is null where the submitter can see no such session. */
+  readonly dependencies: readonly { readonly asked: string; readonly found: Dependency | null }[];
 }
 
 /** What Temporal's search attributes and details show of a session. */
@@ -105,15 +114,28 @@ export interface Stopped {
   readonly attempt: number;
   /** False when it had ended or was ending already. */
   readonly changed: boolean;
+  /** Groups where somebody waits for this session, which ended: to be marked dirty and kicked. */
+  readonly dependents?: readonly string[];
 }
 
 export interface Finished {
+  /** PENDING when it was put back to wait; the state that the row has now when the attempt was over before. */
   readonly state: SessionState;
   readonly result: Session['result'];
+  /** Of the attempt, when it was put back. */
   readonly cause: EndCause | null;
+  readonly message: string | null;
   readonly exitCode: number | null;
   readonly group: string;
+  /** Groups where somebody waits for this session, which ended: to be marked dirty and kicked. */
+  readonly dependents: readonly string[];
 }
+
+/**
+ * What the row makes of a `preempt`. `stop`: a stop or an exit was first, or the attempt is over; `stale`: nobody wants its
+ * room (any more); else the kernels get their notice, and `graceMs` from now.
+ */
+export type Notice = 'stop' | 'stale' | { readonly graceMs: number; readonly cause: EndCause };
 
 /** Sessions in the ledger. Each write is one transaction, compare-and-set on the state it leaves, and safe to run twice. */
 export interface SessionStore {
@@ -138,11 +160,21 @@ export interface SessionStore {
   } | null>;
   /** PREPARING or CREATING → RUNNING, startedAt = now. `ending` when a stop, an exit or a failure was first. */
   markRunning(sessionId: SessionId, attempt: number): Promise<{ readonly outcome: 'running' | 'ending' }>;
-  /** Any live state → TERMINATING with its cause; the first cause stays. */
-  markEnding(request: StopRequest & { readonly attempt: number }): Promise<Stopped>;
   /**
-   * Ledger release and end: reservations `SET released_at WHERE released_at IS NULL`, holds with them, final state and result
-   * derived from the row and its kernels' exits. `nodeReleased` false: the node could not be reached and reconciles later.
+   * Acknowledges a preemption, so that its signal is not sent again. The grace runs from the first call; a second one
+   * answers what is left of it.
+   */
+  beginNotice(sessionId: SessionId, attempt: number): Promise<Notice>;
+  /**
+   * Any live state → TERMINATING with its cause; the first cause stays. `node` is the one that failed, where it was one. A
+   * session that is PREEMPTING already stays so when the platform fails it: it leaves anyway.
+   */
+  markEnding(request: StopRequest & { readonly attempt: number; readonly node?: string | undefined }): Promise<Stopped>;
+  /**
+   * Ledger release and end of the attempt: reservations `SET released_at WHERE released_at IS NULL`, holds with them. The row
+   * and its kernels' exits decide whether the session ends with its result, or is PENDING again (preempted to be requeued, or
+   * failed by the platform with tries left) at its place by submission. `nodeReleased` false: the node could not be reached
+   * and reconciles later. Run again, or late for an older attempt, it changes nothing.
    */
   finish(sessionId: SessionId, attempt: number, nodeReleased: boolean): Promise<Finished>;
 
@@ -166,8 +198,10 @@ export interface SessionStore {
     readonly agentUrl: string;
     readonly state: SessionState;
   } | null>;
-  /** As waiting candidate for `?dryRun=true`, with the ids it would get; nothing is written. */
-  candidate(submission: Submission): SnapshotPending;
+  /** What the admission of this submission would decide from, though nothing is stored: for `?dryRun=true`. */
+  previewAdmission(submission: Submission): Promise<AdmissionContext>;
+  /** As waiting candidate for `?dryRun=true`, with the ids it would get; nothing is written. `context` resolves what it depends on. */
+  candidate(submission: Submission, context?: AdmissionContext): SnapshotPending;
 }
 
 export interface SessionQuery extends PageQuery {

@@ -3,7 +3,10 @@ import type { StoreContext } from '../context.js';
 import type { Database, Runner } from '../database.js';
 import { sql } from '../sql.js';
 import type { NodeStore } from '../store.js';
+import { drain, setCordon } from './drain.js';
 import { launchOrder } from './launch-order.js';
+import { health, markHealthy, markUnhealthy } from './marks.js';
+import { cancelMove, completeMoves, setMove } from './moves.js';
 import { raiseGeneration } from './raise-generation.js';
 import { listNodes, readNode } from './read-node.js';
 import { reconcile } from './reconcile.js';
@@ -18,32 +21,15 @@ async function create(tx: Runner, node: Parameters<NodeStore['create']>[0]): Ret
   const made = await tx.run(sql`
     INSERT INTO nodes (name, group_name, zone, token_hash) VALUES (${node.name}, ${node.group}, ${node.zone}, ${node.tokenHash})
     ON CONFLICT (name) DO UPDATE SET group_name = excluded.group_name, zone = excluded.zone, token_hash = excluded.token_hash,
-      state = 'REGISTERED', cordoned = false, state_reason = NULL, created_at = now(), last_seen_at = NULL, silent_since = NULL,
-      lost_at = NULL, removed_at = NULL
+      reconciled = false, cordoned = false, cordon_reason = NULL, drain_since = NULL, drain_deadline = NULL, drain_reason = NULL,
+      drain_actor = NULL, drain_move = NULL, drained_at = NULL, unhealthy_reason = NULL, unhealthy_by = NULL, unhealthy_since = NULL,
+      failed_starts = '[]', images = '[]', created_at = now(), last_seen_at = NULL, silent_since = NULL,
+      lost_at = NULL, lost_reason = NULL, removed_at = NULL
     WHERE nodes.removed_at IS NOT NULL`);
   if (made === 0) return 'exists';
   await raiseGeneration(tx, node.group);
   await tx.run(sql`INSERT INTO node_use (node) VALUES (${node.name}) ON CONFLICT DO NOTHING`);
   return 'created';
-}
-
-async function setCordon(
-  tx: Runner,
-  name: string,
-  { cordoned, reason }: { readonly cordoned: boolean; readonly reason: string },
-) {
-  const node = await tx.first<{ group_name: string; cordoned: boolean }>(
-    sql`SELECT group_name, cordoned FROM nodes WHERE name = ${name} AND removed_at IS NULL`,
-  );
-  if (node === undefined) return null;
-  if (node.cordoned !== cordoned) {
-    await raiseGeneration(tx, node.group_name);
-    await tx.run(sql`
-      UPDATE nodes SET cordoned = ${cordoned}, state_reason = ${cordoned ? reason : null},
-        state = CASE WHEN state IN ('READY', 'CORDONED') THEN ${cordoned ? 'CORDONED' : 'READY'} ELSE state END
-      WHERE name = ${name}`);
-  }
-  return readNode(tx, name);
 }
 
 async function remove(tx: Runner, name: string): ReturnType<NodeStore['remove']> {
@@ -54,9 +40,8 @@ async function remove(tx: Runner, name: string): ReturnType<NodeStore['remove']>
   await raiseGeneration(tx, node.group_name); // locks out a commit that would place here meanwhile
   const held = await tx.first(sql`SELECT 1 FROM reservations WHERE node = ${name} AND released_at IS NULL LIMIT 1`);
   if (held !== undefined) return 'held';
-  await tx.run(
-    sql`UPDATE nodes SET removed_at = now(), state_reason = NULL WHERE name = ${name} AND removed_at IS NULL`,
-  );
+  await tx.run(sql`UPDATE nodes SET removed_at = now() WHERE name = ${name} AND removed_at IS NULL`);
+  await tx.run(sql`DELETE FROM node_moves WHERE node = ${name}`);
   return 'removed';
 }
 
@@ -97,6 +82,13 @@ export function createNodeStore({ db, notifier }: StoreContext): NodeStore {
     list: (query) => listNodes(db, query),
     get: (name) => readNode(db, name),
     setCordon: (name, cordoned, reason) => db.transaction((tx) => setCordon(tx, name, { cordoned, reason })),
+    drain: (name, how) => db.transaction((tx) => drain(tx, name, how)),
+    markUnhealthy: (name, reason, by) => db.transaction((tx) => markUnhealthy(tx, name, { reason, by })),
+    markHealthy: (name, by) => db.transaction((tx) => markHealthy(tx, name, by)),
+    health: (name, report) => db.transaction((tx) => health(tx, name, report)),
+    setMove: (name, move, actor) => db.transaction((tx) => setMove(tx, name, { ...move, actor })),
+    cancelMove: (name) => db.transaction((tx) => cancelMove(tx, name)),
+    completeMoves: (group) => db.transaction((tx) => completeMoves(tx, group)),
     remove: (name) => db.transaction((tx) => remove(tx, name)),
     touch,
     silent: async (name, limitMs) => {

@@ -28,25 +28,25 @@ const NEWBORN_MS = 60_000;
 const readOpen = (tx: Runner, node: string, starting: boolean): Promise<OpenRow[]> =>
   tx.rows<OpenRow>(sql`
     SELECT r.kernel_id, r.session_id, r.attempt, r.epoch,
-      s.state = 'RUNNING' AND k.exited_at IS NULL AND r.running_at IS NOT NULL
+      s.state IN ('RUNNING', 'PREEMPTING') AND k.exited_at IS NULL AND r.running_at IS NOT NULL
         AND (${starting} OR r.running_at < now() - ${NEWBORN_MS} * interval '1 ms') AS is_missing_when_absent
     FROM reservations r JOIN sessions s ON s.id = r.session_id JOIN kernels k ON k.id = r.kernel_id
     WHERE r.node = ${node} AND r.released_at IS NULL ORDER BY r.epoch`);
 
-/** READY only after this: CORDONED stays so. Returns the state before and after. */
+/** READY only after this, and where nothing else holds of it. Returns the state after. */
 async function makeReady(
   tx: Runner,
   node: string,
 ): Promise<{ readonly state: NodeState; readonly becameReady: boolean }> {
-  const row = await tx.first<{ state: NodeState; group_name: string; cordoned: boolean }>(
-    sql`SELECT state, group_name, cordoned FROM nodes WHERE name = ${node} AND removed_at IS NULL`,
+  const row = await tx.first<{ state: NodeState; group_name: string; changes: boolean }>(
+    sql`SELECT state, group_name, lost_at IS NOT NULL OR NOT reconciled AS changes FROM nodes WHERE name = ${node} AND removed_at IS NULL`,
   );
   if (row === undefined) throw new Error(`there is no node ${node}`);
-  const state: NodeState = row.cordoned ? 'CORDONED' : 'READY';
-  if (row.state !== state) await raiseGeneration(tx, row.group_name); // the group's row before the node's, as in a commit
-  await tx.run(sql`
-    UPDATE nodes SET state = ${state}, last_seen_at = now(), silent_since = NULL, lost_at = NULL,
-      state_reason = CASE WHEN state = 'LOST' AND NOT cordoned THEN NULL ELSE state_reason END WHERE name = ${node}`);
+  if (row.changes) await raiseGeneration(tx, row.group_name); // the group's row before the node's, as in a commit
+  const ready = await tx.first<{ state: NodeState }>(sql`
+    UPDATE nodes SET reconciled = true, lost_at = NULL, lost_reason = NULL, last_seen_at = now(), silent_since = NULL
+    WHERE name = ${node} RETURNING state`);
+  const state = ready?.state ?? row.state;
   return { state, becameReady: row.state !== state && state === 'READY' };
 }
 

@@ -12,6 +12,7 @@ interface ExitRow {
   readonly state: SessionState;
   readonly attempt: number;
   readonly failure_policy: 'strict' | 'main';
+  readonly node: string | null;
 }
 
 function causeOf(exit: Exit): EndCause {
@@ -37,6 +38,7 @@ async function moveToTerminating(tx: Runner, row: ExitRow, exit: Exit): Promise<
   const message = messageOf(row.role, exit);
   await tx.run(sql`
     UPDATE sessions SET state = 'TERMINATING', cause = coalesce(cause, ${cause}), message = ${message}, ending_at = now(),
+      gone_by = now() + grace_ms * interval '1 ms', failed_node = CASE WHEN ${exit.engineLost} THEN ${row.node} ELSE failed_node END,
       started_at = CASE WHEN ${exit.engineLost} THEN started_at ELSE coalesce(started_at, now()) END,
       version = version + 1, signalled_at = now(), reason = NULL, reason_class = NULL
     WHERE id = ${row.session_id}`);
@@ -55,11 +57,13 @@ async function moveToTerminating(tx: Runner, row: ExitRow, exit: Exit): Promise<
 
 /**
  * The first report of an exit stays. A container that exited did run, also where its start was not yet acknowledged. A
- * second report changes nothing and answers the same signal, since the first one may not have been sent.
+ * second report changes nothing and answers the same signal, since the first one may not have been sent. A session that is
+ * PREEMPTING stays so: its end decides what the exit means.
  */
 export async function recordExit(tx: Runner, kernelId: KernelId, exit: Exit): Promise<DueSignal | null> {
   const row = await tx.first<ExitRow>(sql`
-    SELECT s.id AS session_id, k.role, s.state, s.attempt, s.spec->>'failurePolicy' AS failure_policy
+    SELECT s.id AS session_id, k.role, s.state, s.attempt, s.spec->>'failurePolicy' AS failure_policy,
+      (SELECT r.node FROM reservations r WHERE r.kernel_id = k.id AND r.attempt = s.attempt) AS node
     FROM sessions s JOIN kernels k ON k.session_id = s.id WHERE k.id = ${kernelId} FOR NO KEY UPDATE OF s`);
   if (row === undefined || row.attempt !== exit.attempt) return null;
   const isFirst = await tx.run(sql`
@@ -70,5 +74,6 @@ export async function recordExit(tx: Runner, kernelId: KernelId, exit: Exit): Pr
     await moveToTerminating(tx, row, exit);
     return { sessionId: row.session_id, kind: 'exited', attempt: row.attempt };
   }
-  return row.state === 'TERMINATING' ? { sessionId: row.session_id, kind: 'exited', attempt: row.attempt } : null;
+  const isLeaving = row.state === 'TERMINATING' || (row.state === 'PREEMPTING' && endsSession(row, exit));
+  return isLeaving ? { sessionId: row.session_id, kind: 'exited', attempt: row.attempt } : null;
 }

@@ -1,6 +1,6 @@
-import type { SessionId } from '../../contract/index.js';
+import type { SessionId, SessionState } from '../../contract/index.js';
 import type { Runner } from '../database.js';
-import { moveTo, recordStop } from '../sessions/stop.js';
+import { moveTo } from '../sessions/stop.js';
 import { sql } from '../sql.js';
 import type { DueSignal, NodeStore } from '../store.js';
 import { raiseGeneration } from './raise-generation.js';
@@ -36,7 +36,7 @@ const readFleet = (tx: Runner): Promise<FleetRow | undefined> =>
     SELECT coalesce((SELECT ${ms(sql`now() - up_since`)} FROM control_uptime), 0) AS up_for_ms,
       coalesce((SELECT ${ms(sql`now() - marked_at`)} FROM control_uptime), 1e12) AS down_for_ms,
       count(*) FILTER (WHERE silent_since IS NOT NULL)::int AS silent, count(*)::int AS nodes
-    FROM nodes WHERE removed_at IS NULL AND state IN ('READY', 'CORDONED')`);
+    FROM nodes WHERE removed_at IS NULL AND reconciled AND lost_at IS NULL`);
 
 const grace = (retryAfterMs: number, detail: string): Verdict => ({
   verdict: 'grace',
@@ -79,26 +79,30 @@ export async function silent(tx: Runner, name: string, limitMs: number): Promise
 /** In a transaction of its own, after the verdict: the group's row is locked before the node's, as in a commit. */
 export async function markLost(tx: Runner, name: string, detail: string): Promise<void> {
   const row = await tx.first<{ group_name: string }>(
-    sql`SELECT group_name FROM nodes WHERE name = ${name} AND state <> 'LOST' AND silent_since IS NOT NULL`,
+    sql`SELECT group_name FROM nodes WHERE name = ${name} AND lost_at IS NULL AND silent_since IS NOT NULL`,
   );
   if (row === undefined) return;
   await raiseGeneration(tx, row.group_name);
   await tx.run(sql`
-    UPDATE nodes SET state = 'LOST', lost_at = now(), state_reason = ${detail}
-    WHERE name = ${name} AND state <> 'LOST' AND silent_since IS NOT NULL`);
+    UPDATE nodes SET lost_at = now(), lost_reason = ${detail}
+    WHERE name = ${name} AND lost_at IS NULL AND silent_since IS NOT NULL`);
 }
 
-/** Only while the node is LOST still: one that came back keeps its sessions. */
+/**
+ * Only while the node is LOST still: one that came back keeps its sessions. What has not begun yet begins, finds nobody, and
+ * fails by itself; what is leaving leaves. The failure is the platform's: `finish` decides whether it is tried elsewhere.
+ */
 export async function failLost(tx: Runner, name: string): Promise<readonly DueSignal[]> {
-  const rows = await tx.rows<{ id: SessionId; state: 'RUNNING'; attempt: number; stopping: boolean }>(sql`
+  const rows = await tx.rows<{ id: SessionId; state: SessionState; attempt: number }>(sql`
     SELECT s.id, s.state, s.attempt FROM sessions s
-    WHERE s.ended_at IS NULL AND s.id IN (SELECT r.session_id FROM reservations r JOIN nodes n ON n.name = r.node
-      WHERE r.node = ${name} AND r.released_at IS NULL AND n.state = 'LOST') ORDER BY s.id FOR NO KEY UPDATE OF s`);
+    WHERE s.ended_at IS NULL AND s.state <> 'SCHEDULED' AND s.id IN (
+      SELECT r.session_id FROM reservations r JOIN nodes n ON n.name = r.node
+      WHERE r.node = ${name} AND r.released_at IS NULL AND n.lost_at IS NOT NULL) ORDER BY s.id FOR NO KEY UPDATE OF s`);
   for (const row of rows) {
-    const request = { sessionId: row.id, cause: 'node-lost' as const, actor: 'node', graceMs: 0, force: true };
-    await recordStop(tx, request);
-    const isEnding = (row.state as string) === 'TERMINATING';
-    if (!isEnding) await moveTo(tx, row, { ...request, message: `the node ${name} gave no sign`, to: 'TERMINATING' });
+    if (row.state === 'TERMINATING' || row.state === 'PREEMPTING') continue;
+    const message = `the node ${name} gave no sign`;
+    const lost = { sessionId: row.id, cause: 'node-lost' as const, actor: 'node', message, node: name };
+    await moveTo(tx, row, { ...lost, to: 'TERMINATING' });
   }
-  return rows.map((row) => ({ sessionId: row.id, kind: 'stop', attempt: row.attempt }));
+  return rows.map((row) => ({ sessionId: row.id, kind: 'exited', attempt: row.attempt }));
 }

@@ -12,7 +12,7 @@ interface StateRow {
   readonly stop_requested_at: string | null;
 }
 
-const ENDING: ReadonlySet<SessionState> = new Set(['TERMINATING', 'TERMINATED', 'CANCELLED', 'ERROR']);
+const ENDING: ReadonlySet<SessionState> = new Set(['PREEMPTING', 'TERMINATING', 'TERMINATED', 'CANCELLED', 'ERROR']);
 
 /** The session's first step. Whoever changes the row first wins: this, or a stop. */
 export async function begin(tx: Runner, sessionId: SessionId, attempt: number): ReturnType<SessionStore['begin']> {

@@ -1,7 +1,7 @@
 import type { CreateSession, KernelId, Principal, SnapshotKernel, SnapshotPending } from '../../contract/index.js';
-import type { Submission } from '../session-store.js';
+import type { AdmissionContext, Submission } from '../session-store.js';
 import { madeUpName } from './insert-pending.js';
-import { wishedFields } from './request-fields.js';
+import { maxRuntimeOf, wishedFields } from './request-fields.js';
 
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 /** Ids that no ledger keeps: the session's own, numbered in its last places. */
@@ -22,14 +22,15 @@ const projectOf = (spec: CreateSession, principal: Principal): string => {
   return found?.id ?? '';
 };
 
-/** As it would wait, without a trace in the ledger. What it depends on, and which folders, only the admission resolves. */
-export const candidate = (submission: Submission): SnapshotPending => ({
+/** As it would wait, without a trace in the ledger. Without `context` it depends on nothing and has no limit but its own. */
+export const candidate = (submission: Submission, context?: AdmissionContext): SnapshotPending => ({
   ...wishedFields(submission.spec),
+  maxRuntimeSeconds: maxRuntimeOf(submission.spec, context?.group?.policy) ?? null,
   id: submission.sessionId,
   name: submission.spec.name ?? madeUpName(submission.spec.kind, submission.sessionId),
   version: 1,
   userId: submission.principal.userId,
-  projectId: projectOf(submission.spec, submission.principal),
+  projectId: context?.project?.id ?? projectOf(submission.spec, submission.principal),
   domainId: submission.principal.domainId,
   priority: submission.spec.priority,
   submittedAt: submission.submittedAt,
@@ -40,7 +41,7 @@ export const candidate = (submission: Submission): SnapshotPending => ({
   attempt: 0,
   retryAt: null,
   avoid: [],
-  dependsOn: [],
-  folders: [],
+  dependsOn: (context?.dependencies ?? []).flatMap(({ found }) => found ?? []),
+  folders: (context?.folders ?? []).flatMap(({ found }) => found?.id ?? []),
   decay: { tries: 0, countedAt: null, blockedSince: null },
 });

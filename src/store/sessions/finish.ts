@@ -1,81 +1,96 @@
-import type { EndCause, Session, SessionId, SessionState } from '../../contract/index.js';
+import type { EndCause, SessionId } from '../../contract/index.js';
 import type { Runner } from '../database.js';
+import { noteFailedStart } from '../nodes/failed-starts.js';
 import { recordEvent } from '../record-event.js';
 import type { Finished } from '../session-store.js';
 import { sql } from '../sql.js';
-import { outcomeOf } from './outcome.js';
+import { isPlatformFailure } from './outcome.js';
+import { putBack, putBackBefore } from './put-back.js';
+import { dependentGroups } from './read-dependencies.js';
+import { type EndRow, factsOf, readEnd } from './read-end.js';
+import { acknowledgeNodes, release, waiveCharge } from './release.js';
+import { type Settlement, settle } from './settlement.js';
 
-interface EndRow {
-  readonly state: SessionState;
-  readonly attempt: number;
-  readonly result: Session['result'];
-  readonly cause: EndCause | null;
-  readonly exit_code: number | null;
-  readonly group_name: string;
-  readonly started_at: string | null;
-  readonly ended_at: string | null;
-  readonly message: string | null;
-  readonly main_exit_code: number | null;
-}
+type Shown = Pick<EndRow, 'id' | 'state' | 'result' | 'cause' | 'message' | 'exit_code' | 'group_name' | 'ended_at'>;
 
-interface NodeRelease {
-  readonly nodeReleased: boolean;
-}
-
-const readEnd = (tx: Runner, sessionId: SessionId): Promise<EndRow | undefined> =>
-  tx.first<EndRow>(sql`
-    SELECT s.state, s.attempt, s.result, s.cause, s.exit_code, s.group_name, s.started_at, s.ended_at, s.message,
-      (SELECT k.exit_code FROM kernels k WHERE k.session_id = s.id AND k.rank = (
-        SELECT min(rank) FROM kernels m WHERE m.session_id = s.id AND m.role = 'main')) AS main_exit_code
-    FROM sessions s WHERE s.id = ${sessionId} FOR NO KEY UPDATE OF s`);
-
-/** Each reservation ends once; its place in the node's use is folded in by the next pass. Devices in one order. */
-export async function release(tx: Runner, sessionId: SessionId, nodeReleased: boolean): Promise<void> {
-  await tx.run(sql`
-    UPDATE reservations SET released_at = now(), node_released = ${nodeReleased}
-    WHERE session_id = ${sessionId} AND released_at IS NULL`);
-  await tx.run(sql`
-    UPDATE device_holds h SET released_at = now()
-    FROM (SELECT id FROM device_holds WHERE session_id = ${sessionId} AND released_at IS NULL ORDER BY node, device_id FOR UPDATE) mine
-    WHERE h.id = mine.id AND h.released_at IS NULL`);
-}
-
-const finishedOf = (row: EndRow): Finished => ({
+const answerOf = async (tx: Runner, row: Shown): Promise<Finished> => ({
   state: row.state,
   result: row.result,
   cause: row.cause,
+  message: row.message,
   exitCode: row.exit_code,
   group: row.group_name,
+  dependents: row.ended_at === null ? [] : await dependentGroups(tx, row.id),
 });
 
+type End = Extract<Settlement, { readonly next: 'end' }>;
+
 /** Written in the transaction that releases the ledger: `nodeReleased` says that the node had let go before. */
-async function end(tx: Runner, sessionId: SessionId, row: EndRow & NodeRelease): Promise<Finished> {
-  const cause = row.cause ?? 'engine-failed';
-  const ran = row.started_at !== null;
-  const outcome = outcomeOf(cause, ran);
-  const exitCode = ran ? row.main_exit_code : null;
-  await tx.run(sql`
-    UPDATE sessions SET state = ${outcome.state}, result = ${outcome.result}, cause = ${cause}, exit_code = ${exitCode},
-      ended_at = now(), settled_at = now(), version = version + 1, reason = NULL, reason_class = NULL
-    WHERE id = ${sessionId}`);
+async function end(
+  tx: Runner,
+  row: EndRow,
+  { settlement, nodeReleased }: { readonly settlement: End; readonly nodeReleased: boolean },
+): Promise<Finished> {
+  const { state, result, cause } = settlement;
+  const exitCode = row.started_at === null ? null : row.main_exit_code;
+  const ended = await tx.first<Shown>(sql`
+    UPDATE sessions SET state = ${state}, result = ${result}, cause = ${cause}, exit_code = ${exitCode},
+      ended_at = now(), settled_at = now(), version = version + 1, reason = NULL, reason_class = NULL, gone_by = NULL
+    WHERE id = ${row.id} RETURNING id, state, result, cause, message, exit_code, group_name, ended_at`);
   await recordEvent(tx, {
-    sessionId,
+    sessionId: row.id,
     kind: 'state',
     from: row.state,
-    to: outcome.state,
+    to: state,
     cause,
     actor: 'session',
     attempt: row.attempt,
     message: row.message ?? '',
-    data: { result: outcome.result, exitCode, nodeReleased: row.nodeReleased },
+    data: { result, exitCode, nodeReleased },
   });
-  return { ...outcome, cause, exitCode, group: row.group_name };
+  return answerOf(tx, ended ?? row);
+}
+
+/** What the platform failed, or stopped within its minimum runtime, is not charged; a start that failed is held against its node. */
+async function account(tx: Runner, row: EndRow, cause: EndCause): Promise<{ readonly charged: boolean }> {
+  const isFailure = isPlatformFailure(cause);
+  const isBroken = row.state === 'PREEMPTING' && row.preempt_breaks_min;
+  if (isFailure || isBroken) await waiveCharge(tx, row.id, row.attempt);
+  if (isFailure && row.started_at === null) await noteFailedStart(tx, row, cause);
+  return { charged: !isFailure && !isBroken };
+}
+
+async function settleRow(tx: Runner, row: EndRow, nodeReleased: boolean): Promise<Finished> {
+  await release(tx, row.id, nodeReleased);
+  const settlement = settle(factsOf(row));
+  const { charged } = await account(tx, row, settlement.cause);
+  if (settlement.next === 'end') return end(tx, row, { settlement, nodeReleased });
+  const told = await putBack(tx, row, { settlement, charged });
+  return { ...told, state: 'PENDING', result: 'none', exitCode: null, group: row.group_name, dependents: [] };
+}
+
+/** The attempt was over before: what was answered then, or what the row says now. */
+async function settledBefore(tx: Runner, row: EndRow, attempt: number): Promise<Finished> {
+  if (row.ended_at !== null) {
+    await tx.run(sql`UPDATE sessions SET settled_at = now() WHERE id = ${row.id} AND settled_at IS NULL`);
+  }
+  const answer = await answerOf(tx, row);
+  const isBack = row.state === 'PENDING' && row.attempt <= attempt;
+  return isBack ? { ...answer, ...(await putBackBefore(tx, row)) } : answer;
 }
 
 /** Its row is gone, as after a restore of the ledger to a moment before it: nothing is held, and its workflow may end. */
-const GONE: Finished = { state: 'ERROR', result: 'platform-failure', cause: null, exitCode: null, group: '' };
+const GONE: Finished = {
+  state: 'ERROR',
+  result: 'platform-failure',
+  cause: null,
+  message: null,
+  exitCode: null,
+  group: '',
+  dependents: [],
+};
 
-/** The ledger's release and the session's end. A second call, or one after the end, answers what was recorded. */
+/** The ledger's release, and the session's end or its return to the queue. A second call answers what was recorded. */
 export async function finish(
   tx: Runner,
   sessionId: SessionId,
@@ -83,23 +98,24 @@ export async function finish(
 ): Promise<Finished> {
   const row = await readEnd(tx, sessionId);
   if (row === undefined) return GONE;
-  if (row.ended_at === null && row.attempt > attempt) return finishedOf(row);
-  await release(tx, sessionId, nodeReleased);
-  if (nodeReleased) {
-    await tx.run(
-      sql`UPDATE reservations SET node_released = true WHERE session_id = ${sessionId} AND NOT node_released`,
-    );
-  }
-  if (row.ended_at === null) return end(tx, sessionId, { ...row, nodeReleased });
-  await tx.run(sql`UPDATE sessions SET settled_at = now() WHERE id = ${sessionId} AND settled_at IS NULL`);
-  return finishedOf(row);
+  const isOver = row.ended_at !== null || row.state === 'PENDING' || row.attempt > attempt;
+  const finished = isOver ? await settledBefore(tx, row, attempt) : await settleRow(tx, row, nodeReleased);
+  if (nodeReleased) await acknowledgeNodes(tx, sessionId, Math.min(attempt, row.attempt));
+  return finished;
 }
 
 /** For a row whose workflow is gone: the cause is the first one that was recorded, else `cause`. */
 export async function endOrphan(tx: Runner, sessionId: SessionId, cause: EndCause): Promise<void> {
   const row = await readEnd(tx, sessionId);
   if (row === undefined) return;
+  if (row.ended_at !== null) {
+    await settledBefore(tx, row, row.attempt);
+    return;
+  }
   await release(tx, sessionId, false);
-  if (row.ended_at === null) await end(tx, sessionId, { ...row, cause: row.cause ?? cause, nodeReleased: false });
-  else await tx.run(sql`UPDATE sessions SET settled_at = now() WHERE id = ${sessionId} AND settled_at IS NULL`);
+  await tx.run(sql`DELETE FROM room_holds WHERE session_id = ${sessionId}`);
+  const orphaned = settle({ ...factsOf(row), state: 'TERMINATING', stopAsked: true, cause: row.cause ?? cause });
+  if (orphaned.next !== 'end') throw new Error('an orphan ends');
+  await account(tx, row, orphaned.cause);
+  await end(tx, row, { settlement: orphaned, nodeReleased: false });
 }

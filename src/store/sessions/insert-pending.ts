@@ -1,9 +1,10 @@
-import type { SessionId } from '../../contract/index.js';
+import type { CreateSession, SessionId } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { recordEvent } from '../record-event.js';
 import type { AdmissionContext, AdmittedKernel, SessionAttributes, StopRequest } from '../session-store.js';
 import { json, sql } from '../sql.js';
 import { readAttributes } from './attributes.js';
+import { maxRuntimeOf } from './request-fields.js';
 
 /** Made up from the id, so that a retry makes up the same. */
 export const madeUpName = (kind: string, sessionId: SessionId): string => `${kind}-${sessionId.slice(-8)}`;
@@ -15,9 +16,13 @@ const hostnameOf = (kernel: AdmittedKernel): string =>
 const total = (kernels: readonly AdmittedKernel[], slot: keyof AdmittedKernel['slots']): number =>
   kernels.reduce((sum, kernel) => sum + kernel.slots[slot], 0);
 
+/** The row's spec is what holds: with the maximum runtime that the group gives to a request without one. */
 async function insertRow(tx: Runner, context: AdmissionContext, kernels: readonly AdmittedKernel[]): Promise<boolean> {
   const { submission, project } = context;
-  const { spec, principal, sessionId } = submission;
+  const { principal, sessionId } = submission;
+  const maxRuntimeSeconds = maxRuntimeOf(submission.spec, context.group?.policy);
+  const spec: CreateSession =
+    maxRuntimeSeconds === undefined ? submission.spec : { ...submission.spec, maxRuntimeSeconds };
   const inserted = await tx.run(sql`
     INSERT INTO sessions (id, name, kind, state, user_id, project_id, domain_id, group_name, spec, labels, architecture,
       gpu_model, cluster_mode, priority, cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, submitted_at)
@@ -58,6 +63,18 @@ async function insertMounts(tx: Runner, { submission, folders }: AdmissionContex
     JOIN folders f ON f.id = m."folderId"`);
 }
 
+/** Of one session that is named twice the stricter wish holds. */
+async function insertDependencies(tx: Runner, { submission, dependencies }: AdmissionContext): Promise<void> {
+  const found = dependencies.flatMap((one) => one.found ?? []);
+  if (found.length === 0) return;
+  await tx.run(sql`
+    INSERT INTO session_dependencies (session_id, upstream_id, on_failure)
+    SELECT DISTINCT ON (d."sessionId") ${submission.sessionId}, d."sessionId", d."onFailure"
+    FROM jsonb_to_recordset(${json(found)}::jsonb) AS d("sessionId" text, "onFailure" text)
+    ORDER BY d."sessionId", array_position(ARRAY['fail', 'cancel', 'ignore'], d."onFailure")
+    ON CONFLICT DO NOTHING`);
+}
+
 /** A stop that was asked before there was a row. */
 async function cancelAtOnce(tx: Runner, sessionId: SessionId, stop: StopRequest): Promise<void> {
   await tx.run(sql`
@@ -76,7 +93,7 @@ async function cancelAtOnce(tx: Runner, sessionId: SessionId, stop: StopRequest)
   });
 }
 
-/** The row, its kernels, its mounts and its first event, or nothing. */
+/** The row, its kernels, mounts, dependencies and first event, or nothing. */
 export async function insertPending(
   tx: Runner,
   context: AdmissionContext,
@@ -89,6 +106,7 @@ export async function insertPending(
   if (await insertRow(tx, context, kernels)) {
     await insertKernels(tx, sessionId, kernels);
     await insertMounts(tx, context);
+    await insertDependencies(tx, context);
     const admitted = { sessionId, kind: 'state' as const, from: null, to: 'PENDING', cause: 'admitted' };
     await recordEvent(tx, { ...admitted, actor: principal.actingUserName, attempt: 0 });
     if (submission?.stop != null) await cancelAtOnce(tx, sessionId, submission.stop);

@@ -1,5 +1,6 @@
 import type { SessionId, SessionState } from '../../contract/index.js';
 import type { Runner } from '../database.js';
+import { forgiveNodes } from '../nodes/failed-starts.js';
 import { recordEvent } from '../record-event.js';
 import { sql } from '../sql.js';
 
@@ -26,6 +27,7 @@ export async function markRunning(
     await tx.run(sql`
       UPDATE reservations SET running_at = coalesce(running_at, now())
       WHERE session_id = ${sessionId} AND attempt = ${attempt} AND released_at IS NULL`);
+    await forgiveNodes(tx, sessionId, attempt);
     const change = { from: moved.old_state, to: 'RUNNING', cause: 'started', actor: 'session' };
     await recordEvent(tx, { sessionId, kind: 'state', attempt, ...change });
     return { outcome: 'running' };

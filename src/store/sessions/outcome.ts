@@ -10,7 +10,10 @@ const PLATFORM: ReadonlySet<EndCause> = new Set([
   'start-deadline',
   'workflow-lost',
 ]);
-const STOPS: ReadonlySet<EndCause> = new Set(['user-stop', 'operator-stop']);
+const STOPS: ReadonlySet<EndCause> = new Set(['user-stop', 'operator-stop', 'preempted', 'drained']);
+const NEVER_BEGAN: ReadonlySet<EndCause> = new Set(['max-wait', 'dependency-failed']);
+
+export const isPlatformFailure = (cause: EndCause): boolean => PLATFORM.has(cause);
 
 export interface Outcome {
   readonly state: Extract<SessionState, 'TERMINATED' | 'CANCELLED' | 'ERROR'>;
@@ -20,6 +23,7 @@ export interface Outcome {
 /** The truthful end: what the platform broke and what never started is an ERROR, what was stopped before it ran is CANCELLED. */
 export function outcomeOf(cause: EndCause, ran: boolean): Outcome {
   if (PLATFORM.has(cause)) return { state: 'ERROR', result: 'platform-failure' };
+  if (NEVER_BEGAN.has(cause)) return { state: 'CANCELLED', result: 'cancelled' };
   if (STOPS.has(cause)) {
     return ran ? { state: 'TERMINATED', result: 'stopped' } : { state: 'CANCELLED', result: 'cancelled' };
   }

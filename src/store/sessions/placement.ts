@@ -39,7 +39,7 @@ export async function openPlacement(tx: Runner, sessionId: SessionId): ReturnTyp
   const row = await tx.first<OpenRow>(sql`
     SELECT s.spec, s.attempt, s.started_at IS NOT NULL AS started,
       coalesce(extract(epoch FROM now() - s.started_at) * 1000, 0)::bigint AS ran_ms
-    FROM sessions s WHERE s.id = ${sessionId} AND s.state IN ('PREPARING', 'CREATING', 'RUNNING', 'TERMINATING')
+    FROM sessions s WHERE s.id = ${sessionId} AND s.state IN ('PREPARING', 'CREATING', 'RUNNING', 'PREEMPTING', 'TERMINATING')
       AND EXISTS (SELECT 1 FROM reservations r WHERE r.session_id = s.id AND r.attempt = s.attempt AND r.released_at IS NULL)`);
   const shown = row === undefined ? null : await readAttributes(tx, sessionId);
   if (row === undefined || shown === null) return null;

@@ -1,10 +1,11 @@
-import type { CreateSession, FolderId, Principal, Refusal, SessionId } from '../../contract/index.js';
+import type { CreateSession, FolderId, GroupPolicy, Principal, Refusal, SessionId } from '../../contract/index.js';
 import type { Database, Runner } from '../database.js';
 import { type NodeCache, readNodeFacts } from '../nodes/read-snapshot-nodes.js';
 import type { AdmissionContext, SessionAttributes, Submission } from '../session-store.js';
 import { type QuotaScopeId, readQuotas } from '../settings/held.js';
 import { sql } from '../sql.js';
 import { readAttributes } from './attributes.js';
+import { readDependencies } from './read-dependencies.js';
 
 interface SubmissionRow {
   readonly session_id: SessionId;
@@ -53,14 +54,20 @@ async function readProject(tx: Runner, { spec, principal }: Submission): Promise
     WHERE ${choice} ORDER BY m.created_at, p.id LIMIT 1`);
 }
 
-async function readGroup(tx: Runner, group: string, project: ProjectRow | undefined) {
-  const row = await tx.first<{ name: string; may_use: boolean }>(sql`
-    SELECT g.name,
+async function readGroup(
+  tx: Runner,
+  group: string,
+  project: ProjectRow | undefined,
+): Promise<AdmissionContext['group']> {
+  const row = await tx.first<{ name: string; may_use: boolean; policy: GroupPolicy; waiting: number | null }>(sql`
+    SELECT g.name, g.policy, CASE WHEN g.policy->>'maxPendingSessions' IS NOT NULL THEN
+        (SELECT count(*)::int FROM sessions s WHERE s.group_name = g.name AND s.state = 'PENDING') END AS waiting,
       NOT EXISTS (SELECT 1 FROM group_access a WHERE a.group_name = g.name)
       OR EXISTS (SELECT 1 FROM group_access a WHERE a.group_name = g.name
                  AND (a.project_id = ${project?.id ?? null} OR a.domain_id = ${project?.domain_id ?? null})) AS may_use
     FROM resource_groups g WHERE g.name = ${group}`);
-  return row === undefined ? null : { name: row.name, mayUse: row.may_use };
+  if (row === undefined) return null;
+  return { name: row.name, mayUse: row.may_use, policy: row.policy, waiting: row.waiting ?? 0 };
 }
 
 async function readPendingCounts(tx: Runner, scopes: readonly QuotaScopeId[], quotas: AdmissionContext['quotas']) {
@@ -89,38 +96,40 @@ async function readFolders(tx: Runner, submission: Submission, projectId: string
   }));
 }
 
-export async function readAdmission(
-  db: Database,
-  cache: NodeCache,
-  sessionId: SessionId,
-): Promise<AdmissionContext | null> {
-  return db.transaction(async (tx) => {
-    const submission = await readSubmission(tx, sessionId);
-    if (submission === null) return null;
-    const project = await readProject(tx, submission);
-    const group = await readGroup(tx, submission.spec.group, project);
-    const { userId, domainId } = submission.principal;
-    const scopes: QuotaScopeId[] = [
-      { scope: 'user', id: userId },
-      ...(project === undefined ? [] : [{ scope: 'project' as const, id: project.id }]),
-      { scope: 'domain', id: project?.domain_id ?? domainId },
-    ];
-    const quotas = await readQuotas(tx, scopes);
-    const taken = await tx.first<{ id: SessionId }>(sql`
-      SELECT id FROM sessions
-      WHERE project_id = ${project?.id ?? null} AND name = ${submission.spec.name ?? null} AND ended_at IS NULL AND id <> ${sessionId}`);
-    const alreadyAdmitted: SessionAttributes | null = await readAttributes(tx, sessionId);
-    return {
-      submission,
-      alreadyAdmitted,
-      project: project === undefined ? null : { id: project.id, name: project.name, domain: project.domain },
-      isMember: project?.is_member ?? false,
-      group,
-      nodes: group === null ? [] : await readNodeFacts(tx, group.name, cache),
-      quotas,
-      pending: await readPendingCounts(tx, scopes, quotas),
-      nameTakenBy: taken?.id ?? null,
-      folders: await readFolders(tx, submission, project?.id),
-    };
-  }, 'snapshot');
+async function contextOf(tx: Runner, cache: NodeCache, submission: Submission): Promise<AdmissionContext> {
+  const { spec, principal, sessionId } = submission;
+  const project = await readProject(tx, submission);
+  const group = await readGroup(tx, spec.group, project);
+  const scopes: QuotaScopeId[] = [
+    { scope: 'user', id: principal.userId },
+    ...(project === undefined ? [] : [{ scope: 'project' as const, id: project.id }]),
+    { scope: 'domain', id: project?.domain_id ?? principal.domainId },
+  ];
+  const quotas = await readQuotas(tx, scopes);
+  const taken = await tx.first<{ id: SessionId }>(sql`
+    SELECT id FROM sessions
+    WHERE project_id = ${project?.id ?? null} AND name = ${spec.name ?? null} AND ended_at IS NULL AND id <> ${sessionId}`);
+  const alreadyAdmitted: SessionAttributes | null = await readAttributes(tx, sessionId);
+  return {
+    submission,
+    alreadyAdmitted,
+    project: project === undefined ? null : { id: project.id, name: project.name, domain: project.domain },
+    isMember: project?.is_member ?? false,
+    group,
+    nodes: group === null ? [] : await readNodeFacts(tx, group.name, cache),
+    quotas,
+    pending: await readPendingCounts(tx, scopes, quotas),
+    nameTakenBy: taken?.id ?? null,
+    folders: await readFolders(tx, submission, project?.id),
+    dependencies: await readDependencies(tx, submission),
+  };
 }
+
+export const readAdmission = (db: Database, cache: NodeCache, sessionId: SessionId): Promise<AdmissionContext | null> =>
+  db.transaction(async (tx) => {
+    const submission = await readSubmission(tx, sessionId);
+    return submission === null ? null : contextOf(tx, cache, submission);
+  }, 'snapshot');
+
+export const previewAdmission = (db: Database, cache: NodeCache, submission: Submission): Promise<AdmissionContext> =>
+  db.transaction((tx) => contextOf(tx, cache, submission), 'snapshot');

@@ -1,8 +1,12 @@
-import type { CreateSession, SessionKind, SnapshotPending } from '../../contract/index.js';
+import type { CreateSession, GroupPolicy, SessionKind, SnapshotPending } from '../../contract/index.js';
 
 /** A replica that serves, and the platform's own work, are stopped for nobody unless the request says so. */
 export const preemptibleOf = (kind: SessionKind, asked: boolean | undefined): boolean =>
   asked ?? (kind !== 'inference' && kind !== 'system');
+
+/** A request that names no maximum runtime gets the one of its group for its kind, if there is one. */
+export const maxRuntimeOf = (spec: CreateSession, policy: GroupPolicy | undefined): number | undefined =>
+  spec.maxRuntimeSeconds ?? policy?.maxRuntimeSeconds[spec.kind];
 
 type WishedFields =
   | 'kind'

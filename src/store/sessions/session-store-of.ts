@@ -7,9 +7,10 @@ import { begin } from './begin.js';
 import { finish } from './finish.js';
 import { insertPending } from './insert-pending.js';
 import { markRunning } from './mark-running.js';
+import { beginNotice } from './notice.js';
 import { openPlacement } from './placement.js';
 import { createSessionQueries } from './queries.js';
-import { readAdmission } from './read-admission.js';
+import { previewAdmission, readAdmission } from './read-admission.js';
 import { markEnding, requestStop } from './stop.js';
 
 export function createSessionStore({ db, notifier, nodeCache }: StoreContext): SessionStore {
@@ -22,6 +23,7 @@ export function createSessionStore({ db, notifier, nodeCache }: StoreContext): S
   return {
     ...createSessionQueries(db),
     readAdmission: (sessionId) => readAdmission(db, nodeCache, sessionId),
+    previewAdmission: (submission) => previewAdmission(db, nodeCache, submission),
     insertPending: (context, kernels) =>
       change(context.submission.sessionId, (tx) => insertPending(tx, context, kernels)),
     recordRefusal: async (sessionId, refusal) => {
@@ -38,6 +40,7 @@ export function createSessionStore({ db, notifier, nodeCache }: StoreContext): S
     begin: (sessionId, attempt) => change(sessionId, (tx) => begin(tx, sessionId, attempt)),
     openPlacement: (sessionId) => db.transaction((tx) => openPlacement(tx, sessionId), 'snapshot'),
     markRunning: (sessionId, attempt) => change(sessionId, (tx) => markRunning(tx, sessionId, attempt)),
+    beginNotice: (sessionId, attempt) => change(sessionId, (tx) => beginNotice(tx, sessionId, attempt)),
     markEnding: (request) => change(request.sessionId, (tx) => markEnding(tx, request)),
     finish: (sessionId, attempt, nodeReleased) =>
       change(sessionId, (tx) => finish(tx, sessionId, { attempt, nodeReleased })),

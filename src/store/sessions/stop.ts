@@ -1,8 +1,10 @@
 import type { EndCause, SessionId, SessionState } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { recordEvent } from '../record-event.js';
-import type { Stopped, StopRequest } from '../session-store.js';
+import type { SessionStore, Stopped, StopRequest } from '../session-store.js';
 import { json, sql } from '../sql.js';
+import { isPlatformFailure } from './outcome.js';
+import { dependentGroups } from './read-dependencies.js';
 
 interface StopRow {
   readonly state: SessionState;
@@ -18,20 +20,32 @@ const lockRow = (tx: Runner, sessionId: SessionId): Promise<StopRow | undefined>
     SELECT state, attempt, ended_at IS NOT NULL AS ended, stop_requested_at, health, stop_force
     FROM sessions WHERE id = ${sessionId} FOR NO KEY UPDATE`);
 
-/** The first cause stays: what came later did not end it. */
+type Move = Omit<StopRequest, 'graceMs' | 'force'> & {
+  readonly to: 'TERMINATING' | 'CANCELLED';
+  readonly node?: string | undefined;
+};
+
+/**
+ * The first cause stays: what came later did not end it. But a session that is PREEMPTING would only have left: what ends it
+ * now is its cause. Room that was kept for one that waits is nobody's any more.
+ */
 export async function moveTo(
   tx: Runner,
   row: { readonly state: SessionState; readonly attempt: number },
-  { to, ...request }: Omit<StopRequest, 'graceMs' | 'force'> & { readonly to: 'TERMINATING' | 'CANCELLED' },
+  { to, node, ...request }: Move,
 ): Promise<void> {
   const isEnd = to === 'CANCELLED';
+  const first = row.state === 'PREEMPTING' ? sql`NULL::text` : sql`cause`;
   const moved = await tx.first<{ readonly cause: EndCause; readonly message: string | null }>(sql`
-    UPDATE sessions SET state = ${to}, cause = coalesce(cause, ${request.cause}),
-      message = CASE WHEN coalesce(cause, ${request.cause}) = ${request.cause} THEN ${request.message} ELSE message END,
+    UPDATE sessions SET state = ${to}, cause = coalesce(${first}, ${request.cause}),
+      message = CASE WHEN coalesce(${first}, ${request.cause}) = ${request.cause} THEN ${request.message} ELSE message END,
+      failed_node = coalesce(${node ?? null}, failed_node),
+      gone_by = CASE WHEN ${isEnd} THEN NULL ELSE now() + CASE WHEN stop_force THEN 0 ELSE coalesce(stop_grace_ms, grace_ms) END * interval '1 ms' END,
       result = CASE WHEN ${isEnd} THEN 'cancelled' ELSE result END, version = version + 1,
       ending_at = now(), ended_at = CASE WHEN ${isEnd} THEN now() ELSE NULL END, signalled_at = now(),
       reason = NULL, reason_class = NULL
     WHERE id = ${request.sessionId} RETURNING cause, message`);
+  if (isEnd) await tx.run(sql`DELETE FROM room_holds WHERE session_id = ${request.sessionId}`);
   await recordEvent(tx, {
     sessionId: request.sessionId,
     kind: 'state',
@@ -72,9 +86,10 @@ async function stopRow(tx: Runner, request: StopRequest, row: StopRow): Promise<
   if (isFirst || isHarder) await recordStop(tx, request);
   if (row.state === 'PENDING') {
     await moveTo(tx, row, { ...request, to: 'CANCELLED' });
-    return { state: 'CANCELLED', attempt: row.attempt, changed: true };
+    const dependents = await dependentGroups(tx, request.sessionId);
+    return { state: 'CANCELLED', attempt: row.attempt, changed: true, dependents };
   }
-  if (row.state === 'RUNNING') {
+  if (row.state === 'RUNNING' || row.state === 'PREEMPTING') {
     await moveTo(tx, row, { ...request, to: 'TERMINATING' });
     return { state: 'TERMINATING', attempt: row.attempt, changed: true };
   }
@@ -91,13 +106,18 @@ export async function requestStop(tx: Runner, request: StopRequest): Promise<Sto
   return row === undefined ? stopSubmission(tx, request) : stopRow(tx, request, row);
 }
 
-/** The session's own step to its end. A health deadline that passes after the first success ends nothing. */
-export async function markEnding(tx: Runner, request: StopRequest & { readonly attempt: number }): Promise<Stopped> {
+/**
+ * The session's own step to its end. A health deadline that passes after the first success ends nothing; neither does a
+ * failure of the platform while it leaves for another: it waits again all the same.
+ */
+export async function markEnding(tx: Runner, request: Parameters<SessionStore['markEnding']>[0]): Promise<Stopped> {
   const row = await lockRow(tx, request.sessionId);
   if (row === undefined) return { state: 'ERROR', attempt: request.attempt, changed: false }; // gone with a restore
   const isOver = row.ended || row.state === 'TERMINATING' || row.attempt !== request.attempt;
   const isHealthy = request.cause === 'health-check' && row.state === 'RUNNING' && row.health === 'healthy';
-  if (isOver || isHealthy) return { state: row.state, attempt: row.attempt, changed: false };
+  const isLeaving = row.state === 'PREEMPTING' && isPlatformFailure(request.cause);
+  const isBack = row.state === 'PENDING' && request.attempt > 0; // that attempt is over
+  if (isOver || isHealthy || isLeaving || isBack) return { state: row.state, attempt: row.attempt, changed: false };
   const to = row.state === 'PENDING' ? 'CANCELLED' : 'TERMINATING';
   await moveTo(tx, row, { ...request, to });
   return { state: to, attempt: row.attempt, changed: true };
