@@ -55,7 +55,7 @@ const stopLines = ({ stops }: Plan, names: Named): readonly string[] =>
 const holdLines = ({ holds, droppedHolds }: Plan, names: Named): readonly string[] => [
   ...holds.map(({ sessionId, victims, kernels }) => {
     const leaving = victims.map((id) => nameOf(names, id)).join(', ');
-    return `${nameOf(names, sessionId)}  kept  ${roomText(kernels)}, until ${leaving} leave`;
+    return `${nameOf(names, sessionId)}  kept  ${roomText(kernels)}, until those leave: ${leaving}`;
   }),
   ...droppedHolds.map((id) => `${nameOf(names, id)}  given up  the room that was kept for it`),
 ];

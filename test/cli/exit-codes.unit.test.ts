@@ -69,6 +69,7 @@ describe('exit code of a session', () => {
     ['a lost node', { state: 'ERROR', cause: 'node-lost', result: 'platform-failure' }, 125],
     ['no such command', { state: 'ERROR', cause: 'bad-command', message: 'not found' }, 127],
     ['a command that may not run', { state: 'ERROR', cause: 'bad-command', message: 'Permission denied' }, 126],
+    ['preempted, and waiting again', { state: 'PENDING', result: 'none' }, 75],
     ['cancelled before it ran', { state: 'CANCELLED', result: 'cancelled' }, 1],
   ];
   for (const [title, fields, want] of rows)

@@ -19,6 +19,9 @@ test('every command of the issue is there', () => {
   const names = createProgram().commands.map((command) => command.name());
   const wanted = 'up down status doctor login run ps get describe why logs stop kill wait exec queue history';
   expect(names).toEqual(
-    expect.arrayContaining([...wanted.split(' '), ...'node quota group folder key snapshot plan demo'.split(' ')]),
+    expect.arrayContaining([
+      ...wanted.split(' '),
+      ...'inspect node quota group folder key snapshot plan demo'.split(' '),
+    ]),
   );
 });
