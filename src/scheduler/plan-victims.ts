@@ -1,0 +1,118 @@
+import type { StopOrder } from '../contract/plan.js';
+import type { SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
+import { shapeKey } from './demand.js';
+import { spares } from './guarantee-reclaim.js';
+import { msOf, timestampOf } from './moments.js';
+import { noVictims, repeated } from './no-victims.js';
+import { offerOf, whenLeft } from './preempt-offer.js';
+import { type Fit, fitOf, hasRoom, type LeastSet, leastVictims } from './preempt-search.js';
+import { holdText, stopText } from './preempt-text.js';
+import { catchUp, type NoVictims, noteRoom, type Offer, type Preemption, ruleFor, type Victims } from './preemption.js';
+import type { Ranking } from './ranking.js';
+import { occupyIfFree } from './rooms.js';
+import type { Candidate, VictimRule } from './victims.js';
+
+/**
+ * Whom to stop so that the session fits, and the room that is held for it; nobody where that does not suffice. The set is
+ * minimal: without any one of it the session would not fit. Where those that end already make the room, nobody else
+ * is stopped, and the room is held all the same. The caller carries it out: the stops go to the pass, the hold is
+ * occupied. What was looked for in vain is remembered by rule and shape until room is given back.
+ */
+export function planVictims(
+  preemption: Preemption,
+  session: SnapshotPending,
+  rule: VictimRule | null = ruleFor(preemption, session),
+): Victims | NoVictims {
+  catchUp(preemption);
+  if (rule === null) return nobody('the policy of the group stops nobody for others');
+  const fit = fitOf(session);
+  const key = JSON.stringify([rule.key, shapeKey(fit.demand), session.avoid, preemption.book && session.projectId]);
+  const known = preemption.inVain.get(key);
+  if (known !== undefined) return repeated(known);
+  const offer = offerOf(preemption, session, rule);
+  const found = search(preemption, session, { fit, offer });
+  if (found === null) {
+    const none = noVictims(preemption, session, { fit, offer, rule });
+    preemption.inVain.set(key, none);
+    return none;
+  }
+  if (found.least.victims.length === 0 && found.awaited.length === 0) return nobody('nobody has to be stopped for it');
+  noteRoom(preemption, session);
+  return victimsOf(preemption, session, { ...found, rule });
+}
+
+const nobody = (none: string): NoVictims => ({ none, earliest: null, expectedStart: { at: null, basis: none } });
+
+interface Look {
+  readonly fit: Fit;
+  readonly offer: Offer;
+}
+
+interface Found {
+  readonly least: LeastSet<Candidate>;
+  /** Those that end already, and that the room waits for too. */
+  readonly awaited: readonly SnapshotRunning[];
+}
+
+function search(preemption: Preemption, session: SnapshotPending, { fit, offer }: Look): Found | null {
+  const { open, closed, ceiling } = offer;
+  if (hasRoom(ceiling, fit)) {
+    const ranking = whenLeft(preemption);
+    const least = leastVictims(ranking, fit, open);
+    if (least !== null) return { least, awaited: awaitedOf(preemption, ranking, least) };
+  }
+  if (closed.length === 0 || preemption.book === null) return null;
+  // A guaranteed project lends some of its sessions, whichever: those that were not the first to be offered may serve too.
+  const ranking = whenLeft(preemption);
+  const least = leastVictims(ranking, fit, [...open, ...closed]);
+  if (least === null || !spares(preemption.book, least.victims, session.projectId)) return null;
+  return { least, awaited: awaitedOf(preemption, ranking, least) };
+}
+
+/** Of those that end already on these nodes, the ones that cannot be put back beside the held room; the last to leave is tried first. */
+function awaitedOf({ leaving }: Preemption, ranking: Ranking, { kernels }: LeastSet<Candidate>): SnapshotRunning[] {
+  const nodes = new Set(kernels.map(({ node }) => node));
+  return [...leaving.values()]
+    .filter((session) => session.kernels.some(({ node }) => nodes.has(node)))
+    .toSorted((a, b) => compareGone(b, a))
+    .filter((session) => !occupyIfFree(ranking, session.kernels))
+    .toReversed();
+}
+
+const compareGone = (a: SnapshotRunning, b: SnapshotRunning): number =>
+  (a.goneBy === null ? Infinity : msOf(a.goneBy)) - (b.goneBy === null ? Infinity : msOf(b.goneBy)) ||
+  (a.id < b.id ? -1 : 1);
+
+function victimsOf(
+  preemption: Preemption,
+  session: SnapshotPending,
+  { least, awaited, rule }: Found & { readonly rule: VictimRule },
+): Victims {
+  const { nowMs, base, pass } = preemption;
+  const then = base.group.policy.preemption.mode === 'requeue' ? 'requeue' : 'end';
+  const graceOfStop = new Map(pass.stops.map(({ sessionId, graceSeconds }) => [sessionId, graceSeconds]));
+  const stops = least.victims.map(
+    (victim): StopOrder => ({
+      sessionId: victim.session.id,
+      version: victim.session.version,
+      attempt: victim.session.attempt,
+      cause: 'preempted',
+      forSessionId: session.id,
+      then,
+      graceSeconds: victim.session.gracePeriodSeconds,
+      breaksMinRuntime: false,
+      message: stopText(session, victim, rule),
+    }),
+  );
+  const goneMs = (each: SnapshotRunning): number =>
+    each.goneBy === null ? nowMs + (graceOfStop.get(each.id) ?? each.gracePeriodSeconds) * 1000 : msOf(each.goneBy);
+  const leaving = [...least.victims.map((victim) => victim.session), ...awaited];
+  const at = timestampOf(Math.max(nowMs, ...leaving.map(goneMs)));
+  const victims = leaving.map(({ id }) => id);
+  return {
+    stops,
+    hold: { sessionId: session.id, version: session.version, victims, kernels: [...least.kernels] },
+    message: holdText({ stopped: least.victims, awaited, at }),
+    expectedStart: { at, basis: 'the end of the last grace period of those that leave for it' },
+  };
+}

@@ -1,0 +1,58 @@
+import type { SnapshotPending } from '../contract/snapshot.js';
+import { shelter } from './guarantee-reclaim.js';
+import { occupyAll, vacateAll } from './preempt-search.js';
+import type { Offer, Preemption } from './preemption.js';
+import type { Ranking } from './ranking.js';
+import { copyOf } from './rooms.js';
+import type { Candidate, VictimRule } from './victims.js';
+
+/** Offers that are kept at a time; each keeps a copy of the table. */
+const OFFERS_MAX = 32;
+
+/** What is left once those are gone that end already, and everybody has the room that is held for him. */
+export function whenLeft({ pass, leaving }: Preemption): Ranking {
+  const ranking = copyOf(pass.ranking);
+  ranking.lists = undefined;
+  vacateAll(
+    ranking,
+    [...leaving.values()].map((session) => ({ session })),
+  );
+  for (const { kernels, kept } of pass.heldRooms.values()) {
+    vacateAll(ranking, [{ session: { kernels: kept } }]);
+    occupyAll(ranking, [{ session: { kernels } }]);
+  }
+  return ranking;
+}
+
+/** Whom the session may stop, now and later. Kept by rule, and by project where projects are sheltered. */
+export function offerOf(preemption: Preemption, session: SnapshotPending, rule: VictimRule): Offer {
+  const key = preemption.book === null ? rule.key : `${rule.key}|${session.projectId}`;
+  const known = preemption.offers.get(key);
+  if (known !== undefined) return known;
+  if (preemption.offers.size >= OFFERS_MAX) preemption.offers.clear();
+  const offer = newOffer(preemption, session, rule);
+  preemption.offers.set(key, offer);
+  return offer;
+}
+
+function newOffer(preemption: Preemption, { projectId }: SnapshotPending, rule: VictimRule): Offer {
+  const { nowMs, book, leaving } = preemption;
+  const stoppable = preemption.candidates
+    .filter((candidate) => rule.mayStop(candidate) && !leaving.has(candidate.session.id))
+    .toSorted(rule.compare);
+  const isPast = ({ fromMs }: Candidate): boolean => fromMs !== null && fromMs <= nowMs;
+  const { open, closed } = shelter(book, stoppable.filter(isPast), projectId);
+  const stillProtected = stoppable.filter(({ fromMs }) => fromMs !== null && fromMs > nowMs);
+  const inTime = stillProtected.toSorted((a, b) => (a.fromMs ?? 0) - (b.fromMs ?? 0));
+  const starting = stoppable.filter(({ fromMs }) => fromMs === null);
+  const sheltered = shelter(book, [...open, ...inTime, ...starting], projectId).open.slice(open.length);
+  const ceiling = whenLeft(preemption);
+  vacateAll(ceiling, open);
+  return {
+    open,
+    closed,
+    later: sheltered.filter(({ fromMs }) => fromMs !== null),
+    starting: sheltered.filter(({ fromMs }) => fromMs === null),
+    ceiling,
+  };
+}

@@ -1,0 +1,122 @@
+import type { Timestamp } from '../contract/ids.js';
+import type { HoldOrder, StopOrder } from '../contract/plan.js';
+import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
+import type { ExpectedStart } from '../contract/why.js';
+import { type GuaranteeBook, guaranteeBook, noteDropped, notePromised, noteStopped } from './guarantee-book.js';
+import { isEntitled, reclaimRule } from './guarantee-reclaim.js';
+import { msOf } from './moments.js';
+import type { Ranking } from './ranking.js';
+import type { Room } from './rooms.js';
+import { type Candidate, candidatesOf, policyRule, type VictimRule, victimOrder } from './victims.js';
+
+type Base = Pick<Snapshot, 'group' | 'nodes' | 'running' | 'guarantees' | 'holds'>;
+
+/** What the pass has decided so far; read anew at each call. */
+export interface PassSoFar {
+  /** What is left now, less what is kept of everybody's held room. */
+  readonly ranking: Ranking;
+  /** Held rooms whole, and what of each is kept already: the rest is what its victims still have. */
+  readonly heldRooms: ReadonlyMap<string, { readonly kernels: readonly Room[]; readonly kept: readonly Room[] }>;
+  readonly stops: readonly StopOrder[];
+  readonly droppedHolds: readonly string[];
+}
+
+/** Who is told to end for the session, and the room that is kept for it meanwhile. */
+export interface Victims {
+  readonly stops: readonly StopOrder[];
+  readonly hold: HoldOrder;
+  readonly message: string;
+  readonly expectedStart: ExpectedStart;
+}
+
+/** Nobody is stopped: why, and when at the earliest enough of those that are still protected may be stopped. */
+export interface NoVictims {
+  readonly none: string;
+  readonly earliest: Timestamp | null;
+  readonly expectedStart: ExpectedStart;
+}
+
+/** Those that a rule lets a session stop, by when. */
+export interface Offer {
+  /** Now, first victim first. */
+  readonly open: readonly Candidate[];
+  /** Now, but their project is left with less than it is guaranteed. */
+  readonly closed: readonly Candidate[];
+  /** Still protected, the first to lose its protection first. */
+  readonly later: readonly Candidate[];
+  readonly starting: readonly Candidate[];
+  /** What there is when all the open ones are gone; only ever too much. */
+  readonly ceiling: Ranking;
+}
+
+/** Preemption in one pass: who may be stopped, who was told to end, and what was looked for in vain. */
+export interface Preemption {
+  readonly base: Base;
+  readonly nowMs: number;
+  readonly pass: PassSoFar;
+  readonly book: GuaranteeBook | null;
+  /** Everybody who may be stopped at all, first victim first. */
+  readonly candidates: readonly Candidate[];
+  readonly byId: ReadonlyMap<string, SnapshotRunning>;
+  /** Sessions that end already, or were told to end in this pass: their room comes without stopping anybody. */
+  readonly leaving: Map<string, SnapshotRunning>;
+  /** By rule and shape. Room only shrinks within a pass, so what was not found once is not there later either. */
+  readonly inVain: Map<string, NoVictims>;
+  readonly offers: Map<string, Offer>;
+  seenStops: number;
+  seenDrops: number;
+}
+
+export function preemptionOf(base: Base, now: Timestamp, pass: PassSoFar): Preemption {
+  const nowMs = msOf(now);
+  const { order } = base.group.policy.preemption;
+  return {
+    base,
+    nowMs,
+    pass,
+    book: guaranteeBook(base, nowMs),
+    candidates: candidatesOf(base.running, order, nowMs),
+    byId: new Map(base.running.map((session) => [session.id, session])),
+    leaving: new Map(base.running.filter(({ goneBy }) => goneBy !== null).map((session) => [session.id, session])),
+    inVain: new Map(),
+    offers: new Map(),
+    seenStops: 0,
+    seenDrops: 0,
+  };
+}
+
+/**
+ * Takes in what the pass decided since the last look. A dropped hold gives room back, and so may a gang that leaves more
+ * than it was stopped for: what was looked for in vain may be found then.
+ */
+export function catchUp(preemption: Preemption): void {
+  const { pass, book, leaving, byId, inVain, offers } = preemption;
+  for (const { sessionId } of pass.stops.slice(preemption.seenStops)) {
+    const session = byId.get(sessionId);
+    if (session === undefined || leaving.has(sessionId)) continue;
+    leaving.set(sessionId, session);
+    if (book !== null) noteStopped(book, session);
+  }
+  const dropped = pass.droppedHolds.slice(preemption.seenDrops);
+  for (const sessionId of dropped) if (book !== null) noteDropped(book, sessionId);
+  if (dropped.length > 0 || pass.stops.length > preemption.seenStops) {
+    inVain.clear();
+    offers.clear();
+  }
+  preemption.seenStops = pass.stops.length;
+  preemption.seenDrops = pass.droppedHolds.length;
+}
+
+/** Whom the session may stop by the group's policy, or to take back what its project is guaranteed; null: nobody. */
+export function ruleFor(preemption: Preemption, session: SnapshotPending): VictimRule | null {
+  const { base, nowMs, book } = preemption;
+  const policy = policyRule(base.group.policy.preemption, session, nowMs);
+  if (!isEntitled(book, session)) return policy;
+  const compare = victimOrder(base.group.policy.preemption.order, nowMs);
+  return reclaimRule({ book, requester: session, policy, compare });
+}
+
+/** To be called for each session that this pass places: it counts against the guarantees of others. Twice is once. */
+export function noteRoom({ book }: Preemption, session: SnapshotPending): void {
+  if (book !== null) notePromised(book, session);
+}
