@@ -104,3 +104,4 @@ export const patchGroupPolicySchema = partial({
     order: preemption.shape.order.unwrap(),
   }),
 });
+export type PatchGroupPolicy = z.infer<typeof patchGroupPolicySchema>;

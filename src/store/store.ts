@@ -30,15 +30,33 @@ export type { Bootstrap, SettingsStore, TenancyStore } from './tenancy-store.js'
 /** A signal that a row calls for. It carries the attempt; an older one is ignored by the session. */
 export interface DueSignal {
   readonly sessionId: SessionId;
-  readonly kind: 'placed' | 'stop' | 'exited' | 'healthy' | 'unhealthy';
+  readonly kind: 'placed' | 'stop' | 'preempt' | 'exited' | 'healthy' | 'unhealthy';
   readonly attempt: number;
   /** With a `stop`: what was asked for instead of the session's own grace; 0 kills at once. */
   readonly graceMs?: number;
 }
 
-/** One pass over a group: opened with the group's advisory lock, `dirty` cleared before anything was read. */
+/** What may have to be looked at though the policy asks for nothing, of the group when the pass was opened. */
+export interface PassFlags {
+  /** Somebody waits for room that is kept for him. */
+  readonly hasHolds: boolean;
+  /** A node has to become empty: it drains, or is to move. */
+  readonly hasDrains: boolean;
+  /** A waiting session depends on one that failed, and does not ignore that. */
+  readonly hasFailedDependencies: boolean;
+  /** A waiting session asks for its place among the sessions of its replica group. */
+  readonly hasReplicaGroups: boolean;
+  /** A waiting session mounts folders. */
+  readonly hasMounts: boolean;
+}
+
+/**
+ * One pass over a group: opened with the group's advisory lock, `dirty` cleared before anything was read. `base.running` is
+ * filled where the policy, a node or somebody who waits may have a use for it, by the store's own rule; else it is empty.
+ */
 export interface OpenPass {
   readonly base: Omit<Snapshot, 'pending'>;
+  readonly flags: PassFlags;
   /** The next 256 waiting sessions in queue order; empty at the end. */
   nextPage(): Promise<readonly SnapshotPending[]>;
   /** Books what still holds, row by row; all of it is refused (`stale`) when the generation changed. Writes reasons only where they differ. */
@@ -48,6 +66,11 @@ export interface OpenPass {
 export interface Committed {
   readonly outcome: 'committed' | 'stale';
   readonly placed: readonly { readonly sessionId: SessionId; readonly attempt: number }[];
+  /** What the stopped (`preempt`) and the ended (`stop`) have to be told. Their rows call for it too. */
+  readonly signals: readonly DueSignal[];
+  /** Groups that this plan changed something for (a node moved there, what somebody depends on ended): dirty now, to be kicked by the caller. */
+  readonly kicks: readonly string[];
+  /** Choices, stops, holds and ends that no longer held: another pass is due. */
   readonly dropped: number;
 }
 
@@ -134,6 +157,11 @@ export interface NodeStore {
   ): Promise<Node | 'missing' | 'no-group' | 'same-group'>;
   /** Forgets all its moves, and ends a drain that one of them began. */
   cancelMove(name: string): Promise<Node | null>;
+  /**
+   * Nodes of the group that move and hold nothing more change their group, their drain ends, and a move that repeats gets its
+   * next moment. Answers the groups to kick.
+   */
+  completeMoves(group: string): Promise<readonly string[]>;
   /** What the agent's checks say: images, broken devices, and the mark UNHEALTHY by `check` (never one that a person set). `changed`: a planner has to look. */
   health(name: string, report: NodeHealthReport): Promise<{ readonly changed: boolean }>;
   remove(name: string): Promise<'removed' | 'held' | 'missing'>;

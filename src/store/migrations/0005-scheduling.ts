@@ -50,6 +50,9 @@ ALTER TABLE sessions DROP CONSTRAINT sessions_state_check,
   ADD COLUMN wishes jsonb NOT NULL GENERATED ALWAYS AS (coalesce(spec->'placement', '{}')) STORED,
   ADD COLUMN starts_at timestamptz(3) GENERATED ALWAYS AS (moment(spec->>'startsAt')) STORED,
   ADD COLUMN image text NOT NULL GENERATED ALWAYS AS (coalesce(spec->>'image', '')) STORED,
+  ADD COLUMN has_upstream boolean NOT NULL GENERATED ALWAYS AS (coalesce(jsonb_array_length(spec->'dependsOn'), 0) > 0) STORED,
+  ADD COLUMN has_replicas boolean NOT NULL GENERATED ALWAYS AS (coalesce(spec->'placement'->>'spread', 'none') <> 'none') STORED,
+  ADD COLUMN has_mounts boolean NOT NULL GENERATED ALWAYS AS (coalesce(jsonb_array_length(spec->'mounts'), 0) > 0) STORED,
   ADD COLUMN decay_tries int NOT NULL DEFAULT 0,
   ADD COLUMN decay_counted_at timestamptz(3),
   ADD COLUMN blocked_since timestamptz(3),
@@ -72,6 +75,10 @@ COMMENT ON COLUMN sessions.max_runtime_ms IS 'of the spec, where the admission p
 COMMENT ON COLUMN sessions.avoid_nodes IS 'names of nodes where attempts failed by the platform';
 COMMENT ON COLUMN sessions.preempt_seen_at IS 'its workflow took the notice; until then the row is an unacknowledged preempt';
 COMMENT ON COLUMN sessions.gone_by IS 'it ends already: by then at the latest';
+CREATE INDEX sessions_waiting_upstream ON sessions (group_name) WHERE state = 'PENDING' AND has_upstream;
+CREATE INDEX sessions_waiting_replicas ON sessions (group_name) WHERE state = 'PENDING' AND has_replicas;
+CREATE INDEX sessions_waiting_mounts ON sessions (group_name) WHERE state = 'PENDING' AND has_mounts;
+COMMENT ON COLUMN sessions.has_upstream IS 'with has_replicas and has_mounts: a pass asks whether anybody who waits needs what it costs to read';
 DROP INDEX sessions_signal;
 CREATE INDEX sessions_signal ON sessions (signalled_at) WHERE settled_at IS NULL AND
   (state IN ('SCHEDULED', 'PREEMPTING', 'TERMINATING', 'CANCELLED', 'ERROR') OR stop_requested_at IS NOT NULL OR health_sends BETWEEN 1 AND 3);

@@ -10,13 +10,18 @@ interface KernelChoice {
   readonly sessionId: string;
   readonly node: string;
   readonly deviceIds: readonly string[];
+  /** Promised of its one device; null: it has its devices whole. */
+  readonly share: number | null;
   readonly epoch: number;
 }
 
 /** Adds to the use of each node, where the CHECK is the last guard, and takes one epoch a kernel. */
 async function addUse(tx: Runner, placed: readonly Placed[]): Promise<readonly KernelChoice[]> {
   const choices = placed.flatMap(({ sessionId, kernels }) =>
-    kernels.map(({ kernelId, node, deviceIds }) => ({ kernelId, sessionId, node, deviceIds })),
+    kernels.map(({ kernelId, node, deviceIds, slots }) => {
+      const share = slots.gpuMemoryBytes > 0 ? slots.gpuMemoryBytes : null;
+      return { kernelId, sessionId, node, deviceIds, share };
+    }),
   );
   const rows = await tx.rows<{ node: string; epoch: number }>(sql`
     UPDATE node_use u SET epoch = u.epoch + s.kernels, cpu_milli_used = u.cpu_milli_used + s.cpu,
@@ -34,7 +39,14 @@ async function addUse(tx: Runner, placed: readonly Placed[]): Promise<readonly K
   });
 }
 
-/** One statement: the sessions move on, each kernel is reserved, each device held, and each session told. */
+/** A placement gives the submitted priority back, and is an attempt of its own: nothing of its wait or of the attempt before stays. */
+const AFRESH = sql`
+  priority = s.base_priority, decay_tries = 0, decay_counted_at = NULL, blocked_since = NULL, retry_at = NULL, nearest = NULL,
+  expected_start = NULL, expected_basis = NULL, reserved_nodes = '[]', started_at = NULL, ending_at = NULL, gone_by = NULL,
+  preempt_cause = NULL, preempt_for = NULL, preempt_then = NULL, preempt_grace_ms = NULL, preempt_breaks_min = false,
+  preempt_asked_at = NULL, preempt_seen_at = NULL`;
+
+/** One statement: the sessions move on, each kernel is reserved, each device or share held, room kept for them is given up, and each is told. */
 export async function book(tx: Runner, placed: readonly Placed[]): Promise<readonly BookedSession[]> {
   if (placed.length === 0) return [];
   const kernels = await addUse(tx, placed);
@@ -47,12 +59,12 @@ export async function book(tx: Runner, placed: readonly Placed[]): Promise<reado
     WITH moved AS (
       UPDATE sessions s SET state = 'SCHEDULED', version = s.version + 1, attempt = s.attempt + 1, placed_at = now(),
         signalled_at = now(), reason = 'placed', reason_class = 'starting', reason_since = now(), message = c.explanation,
-        blockers = '[]', violations = '[]', node_verdict = NULL, health = 'none', health_sends = 0
+        blockers = '[]', violations = '[]', node_verdict = NULL, health = 'none', health_sends = 0, ${AFRESH}
       FROM jsonb_to_recordset(${json(sessions)}::jsonb) AS c("sessionId" text, explanation text, nodes jsonb)
       WHERE s.id = c."sessionId" RETURNING s.id, s.attempt, s.user_id, s.project_id, s.domain_id, c.explanation, c.nodes),
     chosen AS (
       SELECT * FROM jsonb_to_recordset(${json(kernels)}::jsonb)
-        AS c("kernelId" text, "sessionId" text, node text, epoch bigint, "deviceIds" jsonb)),
+        AS c("kernelId" text, "sessionId" text, node text, epoch bigint, share bigint, "deviceIds" jsonb)),
     reserved AS (
       INSERT INTO reservations (kernel_id, attempt, session_id, user_id, project_id, domain_id, node, epoch,
         cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes)
@@ -61,10 +73,11 @@ export async function book(tx: Runner, placed: readonly Placed[]): Promise<reado
       FROM chosen c JOIN kernels k ON k.id = c."kernelId" JOIN moved m ON m.id = c."sessionId" ORDER BY c.node, c.epoch
       RETURNING id, kernel_id, attempt, session_id, node),
     holds AS (
-      INSERT INTO device_holds (reservation_id, node, device_id, session_id, kernel_id, attempt)
-      SELECT r.id, r.node, d.id, r.session_id, r.kernel_id, r.attempt
+      INSERT INTO device_holds (reservation_id, node, device_id, session_id, kernel_id, attempt, memory_bytes)
+      SELECT r.id, r.node, d.id, r.session_id, r.kernel_id, r.attempt, c.share
       FROM reserved r JOIN chosen c ON c."kernelId" = r.kernel_id
       CROSS JOIN LATERAL jsonb_array_elements_text(c."deviceIds") AS d(id) ORDER BY r.node, d.id),
+    unheld AS (DELETE FROM room_holds h USING moved m WHERE h.session_id = m.id),
     fresh AS (
       UPDATE kernels k SET exited_at = NULL, exit_code = NULL, exit_reason = NULL, log_tail = NULL
       FROM reserved r WHERE k.id = r.kernel_id AND r.attempt > 1),

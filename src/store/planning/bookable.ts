@@ -1,5 +1,6 @@
 import type { Placed, Slots, SnapshotQuota } from '../../contract/index.js';
 import { QUOTA_SLOTS } from '../../contract/index.js';
+import { copyOfRooms, type DeviceRooms, takeDevices } from './device-room.js';
 
 /** What the ledger says under its locks, of all that a plan names. */
 export interface Ledger {
@@ -12,39 +13,37 @@ export interface Ledger {
     string,
     { readonly cpuMilli: number; readonly memoryBytes: number; readonly gpuCount: number }
   >;
-  /** `node/device` of healthy devices that nobody holds. */
-  readonly freeDevices: ReadonlySet<string>;
+  /** Healthy devices by `node/device`. */
+  readonly devices: DeviceRooms;
   readonly quotas: readonly SnapshotQuota[];
 }
 
-export const deviceKey = (node: string, device: string): string => `${node}/${device}`;
-
 interface Room {
   readonly nodes: Map<string, { cpuMilli: number; memoryBytes: number; gpuCount: number }>;
-  readonly devices: Set<string>;
+  readonly devices: DeviceRooms;
   readonly held: Map<SnapshotQuota, Record<(typeof QUOTA_SLOTS)[number], number>>;
 }
 
-/** The kernels are those of the session, with their own slots, each once, on as many devices as they asked for. */
+/** The kernels are those of the session, each once. */
 function isWhole(placed: Placed, kernels: ReadonlyMap<string, Slots>): boolean {
   const ids = new Set(placed.kernels.map((kernel) => kernel.kernelId));
   return (
     ids.size === kernels.size &&
     placed.kernels.length === kernels.size &&
-    placed.kernels.every((kernel) => kernels.get(kernel.kernelId)?.gpuCount === kernel.deviceIds.length)
+    placed.kernels.every((kernel) => kernels.has(kernel.kernelId))
   );
 }
 
 function takeNodes(room: Room, placed: Placed, kernels: ReadonlyMap<string, Slots>): boolean {
-  for (const { kernelId, node, deviceIds } of placed.kernels) {
-    const free = room.nodes.get(node);
-    const slots = kernels.get(kernelId);
+  for (const kernel of placed.kernels) {
+    const free = room.nodes.get(kernel.node);
+    const slots = kernels.get(kernel.kernelId);
     if (free === undefined || slots === undefined) return false;
     free.cpuMilli -= slots.cpuMilli;
     free.memoryBytes -= slots.memoryBytes;
     free.gpuCount -= slots.gpuCount;
     if (free.cpuMilli < 0 || free.memoryBytes < 0 || free.gpuCount < 0) return false;
-    for (const device of deviceIds) if (!room.devices.delete(deviceKey(node, device))) return false;
+    if (!takeDevices(room.devices, kernel, slots)) return false;
   }
   return true;
 }
@@ -64,7 +63,7 @@ function takeQuotas(room: Room, kernels: ReadonlyMap<string, Slots>, scopes: Rea
 
 const copyOf = (room: Room): Room => ({
   nodes: new Map([...room.nodes].map(([node, free]) => [node, { ...free }])),
-  devices: new Set(room.devices),
+  devices: copyOfRooms(room.devices),
   held: new Map([...room.held].map(([quota, held]) => [quota, { ...held }])),
 });
 
@@ -75,7 +74,7 @@ const copyOf = (room: Room): Room => ({
 export function bookable(placed: readonly Placed[], ledger: Ledger): readonly Placed[] {
   let room: Room = {
     nodes: new Map([...ledger.nodes].map(([node, free]) => [node, { ...free }])),
-    devices: new Set(ledger.freeDevices),
+    devices: copyOfRooms(ledger.devices),
     held: new Map(ledger.quotas.map((quota) => [quota, { ...quota.held }])),
   };
   let undo = copyOf(room);

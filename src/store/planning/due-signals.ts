@@ -3,12 +3,12 @@ import type { Runner } from '../database.js';
 import { sql } from '../sql.js';
 import type { DueSignal, PlanningStore } from '../store.js';
 
-/** After this a CANCELLED row owes its workflow nothing more: it is gone. */
+/** After this a row that ended while it waited owes its workflow nothing more: it is gone. */
 const FORGOTTEN_AFTER = sql`interval '1 hour'`;
 
 /**
- * A SCHEDULED row is a `placed` that nobody acknowledged, a row with a stop that has not ended a `stop`, one that ends by
- * itself an `exited`. Each is given out again only when its last sending is older than `olderThanMs`: this marks it as sent.
+ * A SCHEDULED row is a `placed` that nobody acknowledged, a row with a stop that has not ended (or that ended while it waited)
+ * a `stop`, one that is PREEMPTING and has not taken the notice a `preempt`, one that ends by itself an `exited`. Each is given out again only when its last sending is older than `olderThanMs`: this marks it as sent.
  */
 export async function dueSignals(
   db: Runner,
@@ -18,13 +18,15 @@ export async function dueSignals(
   const rows = await db.rows<Omit<DueSignal, 'graceMs'> & { sessionId: SessionId; graceMs: number | null }>(sql`
     WITH due AS (
       SELECT id, CASE
-          WHEN stop_requested_at IS NOT NULL OR state = 'CANCELLED' THEN 'stop'
+          WHEN stop_requested_at IS NOT NULL OR state IN ('CANCELLED', 'ERROR') THEN 'stop'
           WHEN state = 'SCHEDULED' THEN 'placed'
           WHEN state = 'TERMINATING' THEN 'exited'
+          WHEN state = 'PREEMPTING' AND preempt_seen_at IS NULL THEN 'preempt'
           ELSE health END AS kind
       FROM sessions
       WHERE settled_at IS NULL
-        AND (state IN ('SCHEDULED', 'TERMINATING', 'CANCELLED') OR stop_requested_at IS NOT NULL OR health_sends BETWEEN 1 AND 3)
+        AND (state IN ('SCHEDULED', 'TERMINATING', 'CANCELLED', 'ERROR') OR state = 'PREEMPTING' AND preempt_seen_at IS NULL
+          OR stop_requested_at IS NOT NULL OR health_sends BETWEEN 1 AND 3)
         AND (signalled_at IS NULL OR signalled_at < now() - ${query.olderThanMs}::float8 * interval '1 ms')
         AND (ended_at IS NULL OR ended_at > now() - ${FORGOTTEN_AFTER}) AND ${inGroup}
       ORDER BY signalled_at LIMIT ${query.limit} FOR NO KEY UPDATE SKIP LOCKED)

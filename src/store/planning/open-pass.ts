@@ -5,7 +5,8 @@ import { sql } from '../sql.js';
 import type { OpenPass } from '../store.js';
 import { commitPlan } from './commit-plan.js';
 import { foldReleased } from './fold.js';
-import { readBase } from './read-base.js';
+import { forgetRoom } from './keep-room.js';
+import { type Base, readBase } from './read-base.js';
 import { type QueuePlace, readPending } from './read-pending.js';
 
 export const PAGE_SIZE = 256;
@@ -30,16 +31,23 @@ async function readUnderLock({ nodeCache }: StoreContext, connection: Connection
   await connection.run(
     sql`UPDATE group_dirty SET dirty_at = NULL WHERE group_name = ${group} AND dirty_at IS NOT NULL`,
   );
-  await connection.transaction((tx) => foldReleased(tx, group));
-  return connection.transaction((tx) => readBase(tx, group, nodeCache), 'snapshot');
+  await connection.transaction(async (tx) => {
+    await foldReleased(tx, group);
+    await forgetRoom(tx, group);
+  });
+  return connection.transaction(
+    (tx) => readBase(tx, group, { cache: nodeCache, running: 'where it matters' }),
+    'snapshot',
+  );
 }
 
-function passOf({ notifier }: StoreContext, connection: Connection, base: OpenPass['base']): OpenPass {
+function passOf({ notifier }: StoreContext, connection: Connection, { base, flags }: Base): OpenPass {
   const group = base.group.name;
   let place: QueuePlace | null = null;
   let isOpen = true;
   return {
     base,
+    flags,
     nextPage: async () => {
       const { page, last } = await readPending(connection, group, { after: place, limit: PAGE_SIZE });
       place = last;

@@ -20,10 +20,10 @@ export function createPlanningStore(context: StoreContext): PlanningStore {
     dueSignals: (query) => dueSignals(db, query),
     snapshot: (group, limit = SNAPSHOT_LIMIT) =>
       db.transaction(async (tx): Promise<Snapshot | null> => {
-        const base = await readBase(tx, group, nodeCache);
-        if (base === null) return null;
+        const found = await readBase(tx, group, { cache: nodeCache, running: 'always' });
+        if (found === null) return null;
         const { page } = await readPending(tx, group, { after: null, limit });
-        return { ...base, pending: [...page] };
+        return { ...found.base, pending: [...page] };
       }, 'snapshot'),
     queue: (group, page) => db.transaction((tx) => readQueue(tx, group, page), 'snapshot'),
     headText: (group) => db.transaction((tx) => headText(tx, group), 'snapshot'),

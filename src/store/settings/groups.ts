@@ -4,6 +4,7 @@ import type { Database, Runner } from '../database.js';
 import { json, type Sql, sql } from '../sql.js';
 import type { SettingsStore } from '../store.js';
 import { orExists } from '../tenancy/people.js';
+import { patchedPolicy, policyOf } from './policy.js';
 
 const groupsWhere = (where: Sql): Sql => sql`
   SELECT g.name, g.policy, g.version::text AS etag, g.created_at AS "createdAt",
@@ -54,6 +55,22 @@ const orNoScope = async <Result>(work: () => Promise<Result>): Promise<Result | 
   }
 };
 
+const toGroup = (row: Group): Group => ({ ...row, policy: policyOf(row.policy) });
+
+async function readGroup(tx: Runner, where: Sql): Promise<Group | undefined> {
+  const row = await tx.first<Group>(groupsWhere(where));
+  return row === undefined ? undefined : toGroup(row);
+}
+
+/** A guarantee for nobody would keep GPUs from everybody. */
+async function requireProjects(tx: Runner, { guarantees }: GroupPolicy): Promise<void> {
+  const projects = guarantees.map(({ project }) => project);
+  if (projects.length === 0) return;
+  const known = await tx.rows(sql`
+    SELECT 1 FROM projects p JOIN domains d ON d.id = p.domain_id WHERE d.name || '/' || p.name = ANY(${projects}::text[])`);
+  if (known.length !== projects.length) throw new UnknownScope('guarantees');
+}
+
 async function createGroup(tx: Runner, group: Parameters<SettingsStore['createGroup']>[0]): Promise<Group | 'exists'> {
   const made = await tx.run(
     sql`INSERT INTO resource_groups (name, policy) VALUES (${group.name}, ${json(group.policy)}::jsonb) ON CONFLICT DO NOTHING`,
@@ -61,19 +78,21 @@ async function createGroup(tx: Runner, group: Parameters<SettingsStore['createGr
   if (made === 0) return 'exists';
   await tx.run(sql`INSERT INTO group_dirty (group_name) VALUES (${group.name})`);
   if (!(await writeAccess(tx, group.name, group))) throw new UnknownScope(group.name);
-  return (await tx.first<Group>(groupsWhere(sql`g.name = ${group.name}`))) ?? 'exists';
+  await requireProjects(tx, group.policy);
+  return (await readGroup(tx, sql`g.name = ${group.name}`)) ?? 'exists';
 }
 
 type Patch = Parameters<SettingsStore['patchGroup']>[1];
 
 async function patchGroup(tx: Runner, name: string, patch: Patch): Promise<Group | 'missing' | 'stale'> {
-  const row = await tx.first<{ version: number; policy: GroupPolicy }>(
+  const row = await tx.first<{ version: number; policy: unknown }>(
     sql`SELECT version, policy FROM resource_groups WHERE name = ${name} FOR NO KEY UPDATE`,
   );
   if (row === undefined) return 'missing';
   if (patch.ifMatch !== null && patch.ifMatch !== String(row.version)) return 'stale';
-  const before = await tx.first<Group>(groupsWhere(sql`g.name = ${name}`));
-  const policy = { ...row.policy, ...patch.policy };
+  const before = await readGroup(tx, sql`g.name = ${name}`);
+  const policy = patchedPolicy(policyOf(row.policy), patch.policy);
+  if (patch.policy?.guarantees !== undefined) await requireProjects(tx, policy);
   await tx.run(sql`
     UPDATE resource_groups SET policy = ${json(policy)}::jsonb, version = version + 1, generation = generation + 1 WHERE name = ${name}`);
   if (patch.domains !== undefined || patch.projects !== undefined) {
@@ -83,7 +102,7 @@ async function patchGroup(tx: Runner, name: string, patch: Patch): Promise<Group
     };
     if (!(await writeAccess(tx, name, access))) throw new UnknownScope(name);
   }
-  return (await tx.first<Group>(groupsWhere(sql`g.name = ${name}`))) ?? 'missing';
+  return (await readGroup(tx, sql`g.name = ${name}`)) ?? 'missing';
 }
 
 async function listGroups(db: Database, query: PageQuery, viewer: Principal) {
@@ -91,7 +110,7 @@ async function listGroups(db: Database, query: PageQuery, viewer: Principal) {
   const rows = await db.rows<Group>(
     sql`${groupsWhere(sql`${mayUse(viewer)} AND ${after}`)} ORDER BY g.created_at, g.name LIMIT ${query.limit + 1}`,
   );
-  return pageOfRows(rows, query, { item: (row) => row, key: (row) => [row.createdAt, row.name] });
+  return pageOfRows(rows, query, { item: toGroup, key: (row) => [row.createdAt, row.name] });
 }
 
 export const createGroups = (
@@ -100,6 +119,5 @@ export const createGroups = (
   createGroup: (group) => orNoScope(() => orExists(() => db.transaction((tx) => createGroup(tx, group)))),
   patchGroup: (name, patch) => orNoScope(() => db.transaction((tx) => patchGroup(tx, name, patch))),
   listGroups: (query, viewer) => listGroups(db, query, viewer),
-  getGroup: async (name, viewer) =>
-    (await db.first<Group>(groupsWhere(sql`g.name = ${name} AND ${mayUse(viewer)}`))) ?? null,
+  getGroup: async (name, viewer) => (await readGroup(db, sql`g.name = ${name} AND ${mayUse(viewer)}`)) ?? null,
 });
