@@ -22,15 +22,22 @@ const answer = (type: string, description: string, schema: z.ZodType) => ({
   content: { [type]: { schema } },
 });
 
+/** Their handlers answer a dry run themselves, in the words of the real answer or in their own. */
+export const OWN_DRY_RUN: ReadonlySet<OperationId> = new Set(['createSession', 'drainNode']);
+
 function success(id: OperationId, route: Route): unknown {
   if (route.answer === 'nothing') return nothingSchema;
-  if (route.answer !== 'stream') return answer('application/json', route.summary, route.answer);
+  if (route.answer !== 'stream') return answer('application/json', route.summary, jsonOf(id, route.answer, route));
   return answer(STREAM_TYPES[id] ?? 'application/x-ndjson', route.summary, textSchema);
 }
 
+/** Where the real thing answers 200, a dry run does too: one description serves both. */
+const jsonOf = (id: OperationId, real: z.ZodType, route: Route): z.ZodType =>
+  route.status === 200 && takesDryRun(route) && !OWN_DRY_RUN.has(id) ? real.or(dryRunChangeSchema) : real;
+
 export const takesDryRun = (route: Route): boolean => route.query !== undefined && 'dryRun' in route.query.shape;
 
-/** A dry run answers 200 where the real thing answers 201; where both are 200, one description serves both. */
+/** A dry run answers 200 where the real thing answers 201 or 202. */
 function responses(id: OperationId, route: Route): Record<string, unknown> {
   const dryRun = id === 'createSession' ? dryRunSchema : dryRunChangeSchema;
   return {

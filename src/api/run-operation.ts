@@ -15,7 +15,7 @@ import { authenticator } from './authenticate.js';
 import type { ApiDeps } from './deps.js';
 import type { Checks, Handler, Handlers, UserCall } from './handler.js';
 import { createOnce, type Once } from './idempotency.js';
-import { takesDryRun } from './route-schema.js';
+import { OWN_DRY_RUN, takesDryRun } from './route-schema.js';
 
 const MINT: Readonly<Partial<Record<OperationId, () => string>>> = {
   createSession: newSessionId,
@@ -37,9 +37,6 @@ const JOINS_RUNNING: ReadonlySet<OperationId> = new Set([
   'moveNode',
   'warmNode',
 ]);
-/** Their handlers answer a dry run themselves. */
-const OWN_DRY_RUN: ReadonlySet<OperationId> = new Set(['createSession', 'drainNode']);
-
 type AnyInput = RouteInput<OperationId>;
 type AnyHandler = (input: AnyInput, call: UserCall) => Promise<unknown>;
 

@@ -31,7 +31,7 @@ export function nodeChecks({ store }: ApiDeps) {
     async moveNode({ params: { name }, body: { toGroup } }, { principal }) {
       const node = found(await store.nodes.get(name), `node ${name}`);
       if ((await store.settings.getGroup(toGroup, principal)) === null) throw noGroup(toGroup);
-      if (node.group === toGroup) throw sameGroup(name, toGroup);
+      if (node.group === toGroup && node.move === null) throw sameGroup(name, toGroup);
     },
   } satisfies Checks;
 }
