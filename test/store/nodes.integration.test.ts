@@ -107,7 +107,7 @@ describe('reconciliation', () => {
     ]);
   });
   test('ends what ran and is not there, as lost by the engine; what has not begun is not missing', async () => {
-    const running = await startSession(ledger);
+    const running = await startSession(ledger, { retry: { maxAttempts: 1 } });
     const placed = await submitAndAdmit(ledger);
     await placeAll(store);
     const young = await store.nodes.reconcile('n1', { kernels: [], starting: false });
@@ -222,7 +222,7 @@ describe('silence', () => {
   });
 
   test('makes a node LOST once, and ends its sessions when it stays away', async () => {
-    const running = await startSession(ledger);
+    const running = await startSession(ledger, { retry: { maxAttempts: 1 } });
     await store.control.markUp();
     await upFor(600);
     expect(await ask()).toMatchObject({ verdict: 'alive' });
@@ -232,9 +232,9 @@ describe('silence', () => {
     expect(await ask()).toMatchObject({ verdict: 'lost', endAfterMs: 300_000 });
     expect(await ask()).toMatchObject({ verdict: 'lost' });
     expect((await store.nodes.get('n1'))?.state).toBe('LOST');
-    const stop = [{ sessionId: running.sessionId, kind: 'stop', attempt: 1 }];
-    expect(await store.nodes.failLost('n1')).toEqual(stop);
-    expect(await store.nodes.failLost('n1')).toEqual(stop);
+    const told = [{ sessionId: running.sessionId, kind: 'exited', attempt: 1 }];
+    expect(await store.nodes.failLost('n1')).toEqual(told);
+    expect(await store.nodes.failLost('n1')).toEqual(told);
     expect(await store.sessions.finish(running.sessionId, 1, false)).toMatchObject({
       state: 'ERROR',
       cause: 'node-lost',
