@@ -93,7 +93,8 @@ function refusalOf(pass: Pass, session: SnapshotPending, { demand, shape, notFou
   const { name: group, policy } = pass.base.group;
   const tables = { now: pass.nodes, empty: emptyNodes(pass.standing) };
   const gaveUp = notFound === 'gave-up';
-  const refusal = explainBlocked({ ...tables, group, slotOrder: policy.slotOrder, gaveUp }, demand);
+  const kept = [...pass.heldRooms.values()].flatMap((held) => held.kept);
+  const refusal = explainBlocked({ ...tables, group, slotOrder: policy.slotOrder, gaveUp, kept }, demand);
   pass.blockedShapes.set(shape, { refusal, placed: pass.placed.length });
   return refusal;
 }

@@ -159,12 +159,13 @@ export const unitsOf = (demand: Demand): readonly Unit[] => (demand.spread ? ker
 const unitKey = (each: Unit): string =>
   `${each.gpuCount},${each.cpuMilli},${each.memoryBytes}${each.shares.length === 0 ? '' : `,${each.shares.join('+')}`}`;
 
-/** Equal for requests that nodes cannot tell apart. */
+/** Equal for requests that the same nodes are open to and that need the same: what they would like and avoid apart. */
 export function shapeKey(demand: Demand): string {
   const shape = demand.spread
     ? kernelClasses(demand).map((each) => `${each.members.length}x${unitKey(each)}`)
     : [unitKey(demand.total)];
-  return JSON.stringify([demand.architecture, demand.gpuModel, demand.spread, shape, requiredKey(demand)]);
+  const { architecture, gpuModel, spread, staysSeconds } = demand;
+  return JSON.stringify([architecture, gpuModel, spread, shape, staysSeconds, requiredKey(demand)]);
 }
 
 /** Equal for requests that require the same nodes and zone; '' for those that require none. */

@@ -88,27 +88,67 @@ export function packDevices(
   { unit, model }: Look & { readonly unit: DeviceNeed },
 ): Packing | 'none' | 'gave-up' {
   const start = devices.start[i] as number;
+  const whole = wholeForShares(devices, i, { unit, model });
+  if (whole.length < unit.gpuCount) return 'none';
+  const shares = packInto(binsOf(devices, i, { model, whole }), unit.shares);
+  return typeof shares === 'string' ? shares : { whole: whole.map((d) => d - start).toSorted((a, b) => a - b), shares };
+}
+
+/** Those to be had whole, of least use to shares; fewer than are needed where there are no more. */
+function wholeForShares(
+  devices: DeviceTable,
+  i: number,
+  { unit, model }: Look & { readonly unit: DeviceNeed },
+): number[] {
   const free: number[] = [];
-  for (let d = start; d < (devices.start[i + 1] as number); d += 1) {
+  for (let d = devices.start[i] as number; d < (devices.start[i + 1] as number); d += 1) {
     if (((devices.may[d] as number) & MAY.whole) !== 0 && isFree(devices, d) && isOf(devices, d, model)) free.push(d);
   }
-  if (free.length < unit.gpuCount) return 'none';
   const useToShares = (d: number): number =>
     ((devices.may[d] as number) & MAY.share) === 0 ? 0 : (devices.memoryBytes[d] as number);
-  const whole = free.toSorted((a, b) => useToShares(a) - useToShares(b) || a - b).slice(0, unit.gpuCount);
+  return free.toSorted((a, b) => useToShares(a) - useToShares(b) || a - b).slice(0, unit.gpuCount);
+}
+
+/** Devices that take shares but for the whole ones, the fullest first, then those that are shared, then by place. */
+function binsOf(
+  devices: DeviceTable,
+  i: number,
+  { model, whole }: Look & { readonly whole: readonly number[] },
+): Bin[] {
+  const start = devices.start[i] as number;
   const bins: Bin[] = [];
   for (let d = start; d < (devices.start[i + 1] as number); d += 1) {
     const room = isOf(devices, d, model) && !whole.includes(d) ? shareRoom(devices, d) : 0;
     if (room > 0) bins.push({ place: d - start, one: ((devices.may[d] as number) & MAY.one) !== 0, room });
   }
-  bins.sort(
-    (a, b) =>
-      a.room - b.room ||
-      Number(isFree(devices, start + a.place)) - Number(isFree(devices, start + b.place)) ||
-      a.place - b.place,
-  );
-  const shares = packInto(bins, unit.shares);
-  return typeof shares === 'string' ? shares : { whole: whole.map((d) => d - start).toSorted((a, b) => a - b), shares };
+  const free = ({ place }: Bin): number => Number(isFree(devices, start + place));
+  return bins.toSorted((a, b) => a.room - b.room || free(a) - free(b) || a.place - b.place);
+}
+
+/**
+ * Where whole devices and shares do not fit together: the first share that finds no device when the larger ones are
+ * placed, and the most that one device still takes. null where all shares find one.
+ */
+export function firstUnpacked(
+  devices: DeviceTable,
+  i: number,
+  { unit, model }: Look & { readonly unit: DeviceNeed },
+): { readonly need: number; readonly free: number } | null {
+  const bins = binsOf(devices, i, { model, whole: wholeForShares(devices, i, { unit, model }) });
+  if (
+    typeof packInto(
+      bins.map((bin) => ({ ...bin })),
+      unit.shares,
+    ) !== 'string'
+  )
+    return null;
+  for (const need of unit.shares) {
+    const fitting = bins.filter(({ room }) => room >= need).toSorted((a, b) => a.room - b.room);
+    const [bin] = fitting;
+    if (bin === undefined) return { need, free: Math.max(0, ...bins.map(({ room }) => room)) };
+    bin.room = bin.one ? 0 : bin.room - need;
+  }
+  return null;
 }
 
 /** The place of each share, largest first; of equal shares and equal rooms only one order is tried. */

@@ -1,16 +1,17 @@
 import type { SlotName } from '../contract/slots.js';
 import type { SnapshotNode } from '../contract/snapshot.js';
-import type { Blocker } from '../contract/why.js';
+import type { Blocker, NearestNode } from '../contract/why.js';
 import { amountText, bareAmountText, listText } from './amount-text.js';
 import type { Demand, Unit } from './demand.js';
 import type { DeviceView } from './device-table.js';
 import type { NodeTable } from './node-table.js';
+import { firstUnpacked } from './pack-devices.js';
 
-/** Slots that a node can lack for whole devices, in the default order. */
-const NEEDED = ['gpuCount', 'cpuMilli', 'memoryBytes'] as const;
-export type NeededSlot = (typeof NEEDED)[number];
+/** Slots that a node can lack, in the default order. */
+const NEEDED = ['gpuCount', 'gpuMemoryBytes', 'cpuMilli', 'memoryBytes'] as const satisfies readonly SlotName[];
+export type NeededSlot = SlotName;
 
-/** One slot that does not suffice: free < need. */
+/** One slot that does not suffice: free < need. Of GPU memory both are of one device: a share, and the most that one takes. */
 export interface Lack {
   readonly slot: NeededSlot;
   readonly need: number;
@@ -24,46 +25,69 @@ export interface Wanted {
 }
 
 /** The policy's order first; a slot that it leaves out comes after. */
-export const neededSlots = (slotOrder: readonly SlotName[]): readonly NeededSlot[] => {
-  const named = slotOrder.filter((slot): slot is NeededSlot => slot !== 'gpuMemoryBytes');
-  return [...new Set([...named, ...NEEDED])];
-};
+export const neededSlots = (slotOrder: readonly SlotName[]): readonly NeededSlot[] => [
+  ...new Set([...slotOrder, ...NEEDED]),
+];
 
-const freeOn = (table: NodeTable, i: number, wanted: Wanted) => (slot: NeededSlot) =>
-  Math.max(0, (slot === 'gpuCount' ? wanted.free.whole[i] : table[slot][i]) as number);
+function needAndFree(table: NodeTable, i: number, { unit, free }: Wanted): (slot: NeededSlot) => Omit<Lack, 'slot'> {
+  return (slot) => {
+    switch (slot) {
+      case 'gpuCount':
+        return { need: unit.gpuCount, free: free.whole[i] as number };
+      case 'gpuMemoryBytes':
+        return unit.isSimple
+          ? { need: unit.gpuMemoryBytes, free: free.share[i] as number }
+          : (firstUnpacked(table.devices, i, { unit, model: free.model }) ?? { need: 0, free: 0 });
+      default:
+        return { need: unit[slot], free: Math.max(0, table[slot][i] as number) };
+    }
+  };
+}
+
+interface Look {
+  readonly wanted: Wanted;
+  readonly slots: readonly NeededSlot[];
+}
 
 /** What node `i` lacks for the unit, in `slots` order. */
-export function lacksOn(
-  table: NodeTable,
-  i: number,
-  { wanted, slots }: { readonly wanted: Wanted; readonly slots: readonly NeededSlot[] },
-): readonly Lack[] {
-  const free = freeOn(table, i, wanted);
-  return slots
-    .map((slot) => ({ slot, need: wanted.unit[slot], free: free(slot) }))
-    .filter(({ need, free: left }) => left < need);
+export function lacksOn(table: NodeTable, i: number, { wanted, slots }: Look): readonly Lack[] {
+  const amounts = needAndFree(table, i, wanted);
+  return slots.map((slot) => ({ slot, ...amounts(slot) })).filter(({ need, free }) => free < need);
 }
 
 /** The node among `mask` that lacks least, slot by slot in `slots` order; ties by name. -1 when the mask is empty. */
-export function nearestNode(
-  table: NodeTable,
-  mask: Uint8Array,
-  { wanted, slots }: { readonly wanted: Wanted; readonly slots: readonly NeededSlot[] },
-): number {
-  const missing = (i: number, slot: NeededSlot): number =>
-    Math.max(0, wanted.unit[slot] - freeOn(table, i, wanted)(slot));
-  const isNearer = (i: number, than: number): boolean => {
-    for (const slot of slots) {
-      const difference = missing(i, slot) - missing(than, slot);
-      if (difference !== 0) return difference < 0;
-    }
-    return false;
-  };
+export function nearestNode(table: NodeTable, mask: Uint8Array, { wanted, slots }: Look): number {
   let nearest = -1;
+  let least = new Float64Array(slots.length);
+  let missing = new Float64Array(slots.length);
   for (let i = 0; i < mask.length; i += 1) {
-    if (mask[i] === 1 && (nearest < 0 || isNearer(i, nearest))) nearest = i;
+    if (mask[i] === 0) continue;
+    const amounts = needAndFree(table, i, wanted);
+    let order = 0;
+    for (const [k, slot] of slots.entries()) {
+      const { need, free } = amounts(slot);
+      missing[k] = Math.max(0, need - free);
+      if (order === 0) order = (missing[k] as number) - (least[k] as number);
+    }
+    if (nearest >= 0 && order >= 0) continue;
+    nearest = i;
+    [least, missing] = [missing, least];
   }
   return nearest;
+}
+
+/** The nearest node as data; null when there is none, or when it lacks no amount. */
+export function nearestOf(table: NodeTable, mask: Uint8Array, look: Look): NearestNode | null {
+  const i = nearestNode(table, mask, look);
+  const lacks = i < 0 ? [] : lacksOn(table, i, look);
+  return lacks.length === 0 ? null : { node: (table.nodes[i] as SnapshotNode).name, lacks: [...lacks] };
+}
+
+const onOneDevice = (bytes: number): string => `${bareAmountText('gpuMemoryBytes', bytes)} of one GPU's memory`;
+
+export function lackAmount({ slot }: Pick<Lack, 'slot'>, amount: number, gpuModel: string | null = null): string {
+  if (slot !== 'gpuMemoryBytes') return amountText(slot, amount, slot === 'gpuCount' ? gpuModel : null);
+  return gpuModel === null ? onOneDevice(amount) : `${onOneDevice(amount)} (${gpuModel})`;
 }
 
 /** `needs 4 CPU; the most room is on node-a with 2 CPU free: 2 more needed`, with the subject and the middle part as given. */
@@ -71,9 +95,8 @@ export function lackText(
   lacks: readonly Lack[],
   said: { readonly subject: string; readonly gpuModel: string | null; readonly where: (free: string) => string },
 ): string {
-  const model = (slot: NeededSlot): string | null => (slot === 'gpuCount' ? said.gpuModel : null);
-  const needs = listText(lacks.map(({ slot, need }) => amountText(slot, need, model(slot))));
-  const free = listText(lacks.map(({ slot, free: left }) => amountText(slot, left)));
+  const needs = listText(lacks.map((lack) => lackAmount(lack, lack.need, said.gpuModel)));
+  const free = listText(lacks.map((lack) => lackAmount(lack, lack.free)));
   const only = lacks.length === 1 ? lacks[0] : undefined;
   const more =
     only === undefined
@@ -88,7 +111,7 @@ export function subjectOf(demand: Demand): string {
   return `its ${demand.kernels.length} kernels ${demand.spread ? 'together' : 'on one node'} need`;
 }
 
-/** `limit` is all that the node has (healthy devices that the request may take), `used` what of it is not free. */
+/** `limit` is all that the node has (healthy devices that the request may take; of GPU memory the largest), `used` what of it is not free. */
 export function nodeBlockers(node: SnapshotNode, lacks: readonly Lack[], gpuModel: string | null): Blocker[] {
   return lacks.map(({ slot, need, free }) => {
     const limit = capacityOf(node, slot, gpuModel);
@@ -105,6 +128,8 @@ export function nodeBlockers(node: SnapshotNode, lacks: readonly Lack[], gpuMode
 }
 
 export function capacityOf(node: SnapshotNode, slot: NeededSlot, gpuModel: string | null): number {
-  if (slot !== 'gpuCount') return node.capacity[slot];
-  return node.devices.filter((device) => device.healthy && (gpuModel === null || device.model === gpuModel)).length;
+  if (slot === 'cpuMilli' || slot === 'memoryBytes') return node.capacity[slot];
+  const devices = node.devices.filter(({ healthy, model }) => healthy && (gpuModel === null || model === gpuModel));
+  if (slot === 'gpuMemoryBytes') return Math.max(0, ...devices.map(({ memoryBytes }) => memoryBytes));
+  return devices.filter(({ sharing }) => sharing !== 'mig').length;
 }

@@ -1,6 +1,7 @@
 import type { GroupPolicy } from '../contract/group.js';
 import type { SnapshotNode } from '../contract/snapshot.js';
 import { type Demand, shapeKey } from './demand.js';
+import type { DeviceRules } from './device-table.js';
 import type { Refusal } from './explain-blocked.js';
 import { explainUnschedulable } from './explain-unschedulable.js';
 import { refusalsIn } from './fits-ever.js';
@@ -16,13 +17,18 @@ export interface Standing {
   readonly group: string;
   readonly nodes: readonly SnapshotNode[];
   readonly slotOrder: GroupPolicy['slotOrder'];
+  readonly rules?: DeviceRules;
+  /** Milliseconds since 1970: what starts then has to be gone in time from a node that moves. */
+  readonly atMs?: number;
   readonly never: Map<string, Refusal | null>;
   readonly unschedulable: Map<string, Refusal | null>;
   ever: NodeTable | undefined;
   empty: NodeTable | undefined;
 }
 
-export const standingRefusals = (base: Pick<Standing, 'group' | 'nodes' | 'slotOrder'>): Standing => ({
+export const standingRefusals = (
+  base: Pick<Standing, 'group' | 'nodes' | 'slotOrder' | 'rules' | 'atMs'>,
+): Standing => ({
   ...base,
   never: new Map(),
   unschedulable: new Map(),
@@ -31,12 +37,18 @@ export const standingRefusals = (base: Pick<Standing, 'group' | 'nodes' | 'slotO
 });
 
 /** The READY nodes as if all were released. */
-export const emptyNodes = (standing: Standing): NodeTable => (standing.empty ??= nodeTable(standing.nodes, 'empty'));
+export function emptyNodes(standing: Standing): NodeTable {
+  if (standing.empty === undefined) {
+    standing.empty = nodeTable(standing.nodes, 'empty', standing.rules);
+    standing.empty.atMs = standing.atMs ?? 0;
+  }
+  return standing.empty;
+}
 
 /** More than the group's nodes can ever hold, or of a kind that none has. */
 export function neverRefusal(standing: Standing, demand: Demand): Refusal | null {
   return remembered(standing.never, demand, () => {
-    const ever = (standing.ever ??= nodeTable(standing.nodes, 'ever'));
+    const ever = (standing.ever ??= nodeTable(standing.nodes, 'ever', standing.rules));
     return refusalsIn(ever, demand, standing.slotOrder)[0] ?? null;
   });
 }
@@ -46,7 +58,7 @@ export function unschedulableRefusal(standing: Standing, demand: Demand): Refusa
   return remembered(standing.unschedulable, demand, () => {
     const empty = emptyNodes(standing);
     const ranking = rankingOf(empty, { placement: 'concentrated', slotOrder: standing.slotOrder });
-    return canPlace(ranking, demand) ? null : explainUnschedulable(empty, demand, standing.group);
+    return canPlace(ranking, demand) ? null : explainUnschedulable(empty, demand, standing);
   });
 }
 

@@ -33,6 +33,11 @@ export interface NodeShape {
   readonly state?: SnapshotNode['state'];
   readonly zone?: string | null;
   readonly architecture?: string;
+  readonly sharing?: SnapshotNode['devices'][number]['sharing'];
+  /** GiB of the devices, in turn; 24 each unless said. */
+  readonly memoryGib?: readonly number[];
+  /** GiB promised in shares, one per device, from the first. */
+  readonly shared?: readonly number[];
 }
 
 export function node(name: string, shape: NodeShape = {}): SnapshotNode {
@@ -48,13 +53,13 @@ export function node(name: string, shape: NodeShape = {}): SnapshotNode {
     devices: models.map((name_, d) => ({
       id: `${name}-${d}`,
       model: name_,
-      memoryBytes: 24 * GIB,
+      memoryBytes: (shape.memoryGib?.[d] ?? 24) * GIB,
       simulated: true,
       healthy: d < models.length - broken,
-      sharing: 'none',
+      sharing: shape.sharing ?? 'none',
       parentId: null,
       heldBy: d < held ? 'krn_other' : null,
-      shares: [],
+      shares: sharesOf(shape.shared?.[d] ?? 0),
     })),
     images: [],
     folders: [],
@@ -62,6 +67,11 @@ export function node(name: string, shape: NodeShape = {}): SnapshotNode {
     moveAt: null,
   };
 }
+
+const sharesOf = (gib: number) => (gib === 0 ? [] : [{ kernelId: 'krn_other', memoryBytes: Math.round(gib * GIB) }]);
+
+/** A share of one device, beside 1 CPU and 1 GiB. */
+export const share = (gib: number): Slots => ({ ...slots(1, 1), gpuMemoryBytes: Math.round(gib * GIB) });
 
 export const slots = (cpu: number, gib: number, gpuCount = 0): Slots => ({
   cpuMilli: Math.round(cpu * 1000),

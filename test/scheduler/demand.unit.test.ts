@@ -6,7 +6,12 @@ const demand = (shape: SessionShape) => demandOf(session(1, shape));
 
 test('the total is the exact sum over the kernels', () => {
   const { total } = demand({ kernels: [slots(0.001, 1, 1), slots(0.002, 2, 3)] });
-  expect(total).toMatchObject({ cpuMilli: 3, memoryBytes: 3 * GIB, gpuCount: 4, kinds: KIND.cpu | KIND.memory | KIND.gpu });
+  expect(total).toMatchObject({
+    cpuMilli: 3,
+    memoryBytes: 3 * GIB,
+    gpuCount: 4,
+    kinds: KIND.cpu | KIND.memory | KIND.gpu,
+  });
 });
 
 test('a device model binds only who asks for devices', () => {

@@ -3,7 +3,7 @@ import type { SnapshotNode } from '../../src/contract/snapshot.js';
 import { demandOf } from '../../src/scheduler/demand.js';
 import { explainBlocked } from '../../src/scheduler/explain-blocked.js';
 import { nodeTable } from '../../src/scheduler/node-table.js';
-import { node, type SessionShape, session, slots } from './build.js';
+import { node, type SessionShape, session, share, slots } from './build.js';
 
 const explain = (asked: SessionShape, nodes: readonly SnapshotNode[], gaveUp = false) => {
   const tables = { now: nodeTable(nodes, 'now'), empty: nodeTable(nodes, 'empty') };
@@ -47,6 +47,27 @@ const cases: [title: string, asked: SessionShape, nodes: SnapshotNode[], reason:
     'needs 2 GPU (h200); the most room is on a with 1 GPU free: 1 more needed',
   ],
   [
+    '10 + 10 GiB free on two devices is not 20',
+    { kernels: [share(20)] },
+    [node('a', { gpus: 2, sharing: 'mps', shared: [14, 14] })],
+    'fragmented',
+    "needs 20 GiB of one GPU's memory; that much is free, but not on one device: the most is on a with 10 GiB of one GPU's memory free: 10 GiB more needed",
+  ],
+  [
+    'a 12.1 GiB share does not join 12 of 24',
+    { kernels: [share(12.1)] },
+    [node('a', { gpus: 1, sharing: 'mps', shared: [12] })],
+    'insufficient_capacity',
+    "needs 12.1 GiB of one GPU's memory; the most room is on a with 12 GiB of one GPU's memory free: 102.4 MiB more needed",
+  ],
+  [
+    'shares anywhere, too little in all',
+    { kernels: [share(20), share(20)], clusterMode: 'multi-node' },
+    [node('a', { gpus: 1, sharing: 'mps' }), node('b', { gpus: 1, sharing: 'mps', shared: [12] })],
+    'insufficient_capacity',
+    'its 2 kernels together need 40 GiB of GPU memory; all nodes have 36 GiB of GPU memory free: 4 GiB of GPU memory more needed',
+  ],
+  [
     'kernels anywhere, too little in all',
     { kernels: [slots(1, 1, 2), slots(1, 1, 2)], clusterMode: 'multi-node' },
     [node('a', { gpus: 2 }), node('b', { gpus: 2, held: 1 })],
@@ -71,6 +92,24 @@ test('a session over many nodes is told the amounts of the group', () => {
   expect(blockers).toEqual([
     { kind: 'capacity', scope: 'group', name: 'default', resource: 'gpuCount', need: 4, used: 1, limit: 4 },
   ]);
+});
+
+test('the nearest node is data, for one node and for kernels anywhere', () => {
+  const nodes = [node('a', { gpus: 4, held: 2 }), node('b', { gpus: 4, held: 3 })];
+  expect(explain({ kernels: [slots(1, 1, 4)] }, nodes).nearest).toEqual({
+    node: 'a',
+    lacks: [{ slot: 'gpuCount', need: 4, free: 2 }],
+  });
+  const gang: SessionShape = { kernels: [slots(1, 1, 3), slots(1, 1)], clusterMode: 'multi-node' };
+  expect(explain(gang, nodes).nearest).toEqual({ node: 'a', lacks: [{ slot: 'gpuCount', need: 3, free: 2 }] });
+});
+
+test('only nodes that are tried are counted: one where it failed before is not while another could hold it', () => {
+  const nodes = [node('a', { cpu: 4 }), node('b', { cpu: 4, usedCpu: 3 })];
+  expect(explain({ kernels: [slots(2, 1)], avoid: ['a'] }, nodes)).toMatchObject({
+    message: 'needs 2 CPU; the most room is on b with 1 CPU free: 1 more needed',
+    nodes: { fit: 0, rejected: { failed_here: 1, insufficient_cpu: 1 } },
+  });
 });
 
 test('a search that gave up says so', () => {

@@ -3,7 +3,7 @@ import type { SnapshotNode } from '../../src/contract/snapshot.js';
 import { demandOf } from '../../src/scheduler/demand.js';
 import { explainUnschedulable } from '../../src/scheduler/explain-unschedulable.js';
 import { nodeTable } from '../../src/scheduler/node-table.js';
-import { node, session } from './build.js';
+import { NOW, node, session } from './build.js';
 
 const six = Array.from({ length: 6 }, (_, i) => node(`n${i}`, { state: 'LOST' }));
 const cases: [title: string, nodes: SnapshotNode[], message: string, blockers: string[]][] = [
@@ -33,8 +33,32 @@ const cases: [title: string, nodes: SnapshotNode[], message: string, blockers: s
     ['b'],
   ],
 ];
+test.each([
+  ['there is no node of group default among c, where it has to be', { nodes: ['c' as never], nodesRequired: true }],
+  ['there is no node of group default in zone z9, where it has to be', { zone: 'z9', zoneRequired: true }],
+  [
+    'none of the 1 nodes of group default among b is READY; b is CORDONED',
+    { nodes: ['b' as never], nodesRequired: true },
+  ],
+  [
+    'none of the 1 READY nodes of group default among a could hold it with its healthy devices, even when empty; a leaves the group before this could be stopped',
+    { nodes: ['a' as never], nodesRequired: true },
+  ],
+])('%s', (message, wishes) => {
+  const moving = { ...node('a'), moveAt: '2026-11-30T12:00:09.000Z' };
+  const empty = nodeTable([moving, node('b', { state: 'CORDONED' })], 'empty');
+  empty.atMs = Date.parse(NOW);
+  const asked = session(1, { wishes: { ...session(1).wishes, ...wishes } });
+  expect(explainUnschedulable(empty, demandOf(asked), { group: 'default', slotOrder: ['gpuCount'] }).message).toBe(
+    message,
+  );
+});
+
 test.each(cases)('%s', (_title, nodes, message, blockers) => {
-  const told = explainUnschedulable(nodeTable(nodes, 'empty'), demandOf(session(1)), 'default');
+  const told = explainUnschedulable(nodeTable(nodes, 'empty'), demandOf(session(1)), {
+    group: 'default',
+    slotOrder: ['gpuCount'],
+  });
   expect(told).toMatchObject({ reason: 'no_schedulable_node', message });
   expect(told.blockers.map(({ name }) => name)).toEqual(blockers);
 });

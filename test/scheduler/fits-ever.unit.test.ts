@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SnapshotNode } from '../../src/contract/snapshot.js';
 import { neverFits } from '../../src/scheduler/fits-ever.js';
-import { node, type SessionShape, session, slots } from './build.js';
+import { node, type SessionShape, session, share, slots } from './build.js';
 
 const cases: [title: string, asked: SessionShape, nodes: SnapshotNode[], want: [reason: string, message: string][]][] =
   [
@@ -104,11 +104,69 @@ const cases: [title: string, asked: SessionShape, nodes: SnapshotNode[], want: [
         ],
       ],
     ],
+    ['a share where no node has reported', { kernels: [share(1)] }, [], []],
     [
-      'a share of a device',
-      { kernels: [{ ...slots(1, 1), gpuMemoryBytes: 1 }] },
+      'a share where all devices are whole',
+      { kernels: [share(1)] },
+      [node('a', { gpus: 1 })],
+      [
+        [
+          'misconfigured',
+          'asks for a share of a device (gpuMemoryBytes); this group offers whole devices (gpuCount): none of its devices limits what a share uses, and the group does not allow unenforced sharing',
+        ],
+      ],
+    ],
+    ['a share on a device that is shared', { kernels: [share(24)] }, [node('a', { gpus: 1, sharing: 'mps' })], []],
+    [
+      'a share above the largest device names it',
+      { kernels: [share(24.5)] },
+      [node('a', { gpus: 2, sharing: 'mps' }), node('b', { gpus: 1, model: 'h200' })],
+      [
+        [
+          'too_large_for_any_node',
+          "needs 24.5 GiB of one GPU's memory; no node is that large, the nearest is a with 24 GiB of one GPU's memory in all: 512 MiB more needed; the largest device that takes shares is a-0 of node a (sim-24g, 24 GiB)",
+        ],
+      ],
+    ],
+    [
+      'shares of kernels on one node: 13 + 13 + 13 on two devices of 24',
+      { kernels: [share(13), share(13), share(13)] },
+      [node('a', { gpus: 2, sharing: 'mps' })],
+      [
+        [
+          'too_large_for_any_node',
+          "its 3 kernels on one node need 13 GiB of one GPU's memory; no node is that large, the nearest is a with 11 GiB of one GPU's memory in all: 2 GiB more needed; the largest device that takes shares is a-0 of node a (sim-24g, 24 GiB)",
+        ],
+      ],
+    ],
+    [
+      'a share of a model that takes none',
+      { gpuModel: 'h200', kernels: [share(1)] },
+      [node('a', { gpus: 1, sharing: 'mps' }), node('b', { gpus: 1, model: 'h200' })],
+      [['no_matching_device', 'needs a share of a h200; none of them takes shares here']],
+    ],
+    [
+      'a share and whole devices at once',
+      { kernels: [{ ...share(1), gpuCount: 1 }] },
+      [node('a', { gpus: 1, sharing: 'mps' })],
+      [['misconfigured', 'a kernel asks for whole devices (gpuCount) and for a share of one (gpuMemoryBytes) at once']],
+    ],
+    [
+      'more than the required node has',
+      { kernels: [slots(1, 1, 2)], wishes: { ...session(1).wishes, nodes: ['a'], nodesRequired: true } },
+      [node('a', { gpus: 1 }), node('b', { gpus: 2 })],
+      [
+        [
+          'too_large_for_any_node',
+          'needs 2 GPU; no node is that large, the nearest is a with 1 GPU in all: 1 more needed',
+        ],
+      ],
+    ],
+    [
+      'a required node that is not there may come',
+      { kernels: [slots(1, 1, 2)], wishes: { ...session(1).wishes, nodes: ['c'], nodesRequired: true } },
+      [node('a', { gpus: 1 }), node('b', { gpus: 2 })],
       [],
-      [['misconfigured', 'asks for a share of a device (gpuMemoryBytes); this group offers whole devices (gpuCount)']],
     ],
   ];
 test.each(cases)('%s', (_title, asked, nodes, want) => {

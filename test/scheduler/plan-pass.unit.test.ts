@@ -77,10 +77,10 @@ describe('what is told first, and what stops the pass', () => {
       'misconfigured',
     ],
     [
-      '… also without any node',
+      '… which without any node may yet come',
       { nodes: [] },
       session(1, { kernels: [{ ...slots(1, 1), gpuMemoryBytes: 1 }] }),
-      'misconfigured',
+      'no_schedulable_node',
     ],
     [
       'a model that no node has',

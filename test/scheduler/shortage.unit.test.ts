@@ -6,10 +6,10 @@ import { capacityOf, lacksOn, lackText, nearestNode, neededSlots } from '../../s
 import { node, slots } from './build.js';
 
 test.each([
-  [['cpuMilli'], ['cpuMilli', 'gpuCount', 'memoryBytes']],
+  [['cpuMilli'], ['cpuMilli', 'gpuCount', 'gpuMemoryBytes', 'memoryBytes']],
   [
     ['gpuMemoryBytes', 'memoryBytes'],
-    ['memoryBytes', 'gpuCount', 'cpuMilli'],
+    ['gpuMemoryBytes', 'memoryBytes', 'gpuCount', 'cpuMilli'],
   ],
 ] as [SlotName[], string[]][])('slots of policy %j are told as %j', (order, want) =>
   expect(neededSlots(order)).toEqual(want),
