@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import type { Snapshot, SnapshotNode, SnapshotRunning } from '../../src/contract/snapshot.js';
+import { guaranteeBook, noteDropped, notePromised } from '../../src/scheduler/guarantee-book.js';
+import { guaranteeRefusal } from '../../src/scheduler/guarantee-refusal.js';
+import { NOW, node, type SessionShape, session, sessionId, slots, snapshot } from './build.js';
+import { at, booked, type RunningShape, running } from './build-running.js';
+import { names, preemptionPolicy, victimsFor } from './victims-case.js';
+
+type Guarantee = Snapshot['guarantees'][number];
+const guaranteed = (project: string, gpuCount: number, returnSeconds = 300): Guarantee => ({
+  projectId: `prj_${project}`,
+  project,
+  gpuCount,
+  returnSeconds,
+});
+
+const eight = (): SnapshotNode => node('node-a', { gpus: 8, cpu: 64 });
+const deviceIds = (from: number, count: number): string[] =>
+  Array.from({ length: count }, (_, d) => `node-a-${from + d}`);
+const on = (n: number, [from, count]: readonly [number, number], rest: RunningShape = {}): SnapshotRunning =>
+  running(n, { rooms: [{ node: 'node-a', devices: deviceIds(from, count) }], ...rest });
+const asks = (gpus: number, rest: SessionShape = {}) => session(100, { kernels: [slots(1, 1, gpus)], ...rest });
+
+interface World {
+  readonly sessions?: readonly SnapshotRunning[];
+  readonly nodes?: readonly SnapshotNode[];
+  readonly holds?: Snapshot['holds'];
+  readonly preemption?: Parameters<typeof preemptionPolicy>[0];
+}
+const world = (
+  guarantees: readonly Guarantee[],
+  { sessions = [], nodes = [eight()], holds = [], preemption = { enabled: false } }: World = {},
+): Snapshot => ({
+  ...snapshot({
+    nodes: booked(nodes, sessions),
+    pending: [],
+    running: sessions,
+    holds,
+    policy: { preemption: preemptionPolicy(preemption) },
+  }),
+  guarantees: [...guarantees],
+});
+const refusal = (snap: Snapshot, asker: ReturnType<typeof asks>) => {
+  const book = guaranteeBook(snap, Date.parse(NOW));
+  return book === null ? null : guaranteeRefusal(book, asker);
+};
+
+const FIRM = { minRuntimeSeconds: 3600 };
+/** Within its minimum runtime for another hour. */
+const FIRM_RUNNING: RunningShape = { minRuntimeSeconds: 7200 };
+const nlp = { projectId: 'prj_nlp' };
+
+describe('lent room', () => {
+  const cases: [title: string, ask: [number, SessionShape], given: World, isRefused: boolean][] = [
+    ['goes to work that can be gone in time', [8, {}], {}, false],
+    ['goes to work whose minimum runtime and grace end just in time', [8, { minRuntimeSeconds: 290 }], {}, false],
+    ['does not go to work whose minimum runtime and grace take longer', [8, { minRuntimeSeconds: 291 }], {}, true],
+    ['does not go to work that may not be stopped', [5, { preemptible: false }], {}, true],
+    ['is not touched by firm work on what nobody is guaranteed', [4, FIRM], {}, false],
+    [
+      'leaves firm work of others out of what is guaranteed',
+      [3, FIRM],
+      { sessions: [on(1, [0, 2], FIRM_RUNNING)] },
+      true,
+    ],
+    ['does not count what is past its minimum runtime', [3, FIRM], { sessions: [on(1, [0, 2])] }, false],
+    [
+      'does not keep its own project from its guarantee',
+      [4, { ...nlp, ...FIRM }],
+      { sessions: [on(1, [0, 4], FIRM_RUNNING)] },
+      false,
+    ],
+    [
+      'keeps its own project from firm work beyond its guarantee',
+      [5, { ...nlp, ...FIRM }],
+      { sessions: [on(1, [0, 4], FIRM_RUNNING)] },
+      true,
+    ],
+    [
+      'counts firm work of the project itself as its guarantee',
+      [4, FIRM],
+      { sessions: [on(1, [0, 4], { ...FIRM_RUNNING, ...nlp })] },
+      false,
+    ],
+    ['asks nothing of a session without devices', [0, { preemptible: false }], {}, false],
+    ['is short when devices are broken', [2, FIRM], { nodes: [node('node-a', { gpus: 8, broken: 3 })] }, true],
+    [
+      'is short when nodes are closed',
+      [1, FIRM],
+      { nodes: [node('node-a', { gpus: 4 }), node('node-b', { gpus: 4, state: 'CORDONED' })] },
+      true,
+    ],
+    [
+      'counts held room as firm',
+      [1, FIRM],
+      { holds: [{ sessionId: sessionId(7), since: NOW, victims: [], kernels: on(7, [0, 4]).kernels }] },
+      true,
+    ],
+  ];
+  for (const [title, [gpus, shape], given, isRefused] of cases) {
+    test(title, () => {
+      const told = refusal(world([guaranteed('nlp', 4)], given), asks(gpus, shape));
+      expect(told?.reason ?? null).toBe(isRefused ? 'guaranteed_share' : null);
+    });
+  }
+
+  test('is told with the numbers', () => {
+    const told = refusal(world([guaranteed('nlp', 4)], { sessions: [on(1, [0, 2], FIRM_RUNNING)] }), asks(3, FIRM));
+    expect(told?.message).toBe(
+      'it may stay for 3610 s (minimum runtime and grace), and GPU are guaranteed: 4 to nlp, within 300 s; ' +
+        'guaranteed or held as firmly 6 + 3 (of its 3) > 8 GPU of the group, over by 1',
+    );
+    expect(told?.blockers[0]).toMatchObject({
+      kind: 'quota',
+      scope: 'project',
+      name: 'nlp',
+      need: 3,
+      used: 6,
+      limit: 8,
+    });
+  });
+
+  test('is counted for each time of return: work that is quick enough for one guarantee may be too slow for another', () => {
+    const snap = world([guaranteed('nlp', 4, 60), guaranteed('speech', 3, 3600)]);
+    expect(refusal(snap, asks(5, { minRuntimeSeconds: 600 }))?.message).toContain('4 to nlp');
+    expect(refusal(snap, asks(4, { minRuntimeSeconds: 600 }))).toBeNull();
+    expect(refusal(snap, asks(2, { minRuntimeSeconds: 7200 }))?.message).toContain('4 to nlp and 3 to speech');
+  });
+
+  test('counts what this pass has placed, once, until it is given up', () => {
+    const book = guaranteeBook(world([guaranteed('nlp', 4)]), Date.parse(NOW));
+    if (book === null) throw new Error('something is guaranteed');
+    const first = session(1, { kernels: [slots(1, 1, 4)], ...FIRM });
+    notePromised(book, first);
+    notePromised(book, first);
+    expect(guaranteeRefusal(book, first)).toBeNull();
+    expect(guaranteeRefusal(book, asks(1, FIRM))?.reason).toBe('guaranteed_share');
+    noteDropped(book, first.id);
+    expect(guaranteeRefusal(book, asks(4, FIRM))).toBeNull();
+  });
+
+  test('counts a share as a device, but on hardware instances', () => {
+    const share = { ...slots(1, 1), gpuMemoryBytes: 2 ** 30 };
+    const asker = session(100, { kernels: [share], preemptible: false });
+    const split = (sharing: 'mps' | 'mig', of: SnapshotNode): SnapshotNode => ({
+      ...of,
+      devices: of.devices.map((device, d) => (d < 4 ? device : { ...device, sharing })),
+    });
+    expect(refusal(world([guaranteed('nlp', 8)], { nodes: [split('mps', eight())] }), asker)?.reason).toBe(
+      'guaranteed_share',
+    );
+    expect(refusal(world([guaranteed('nlp', 4)], { nodes: [split('mig', eight())] }), asker)).toBeNull();
+  });
+});
+
+describe('a guaranteed project takes back what it lent', () => {
+  const lent = [on(1, [0, 4], { priority: 90, startedAt: at(-10) }), on(2, [4, 4], { priority: 80 })];
+  const mine = (gpus: number, rest: SessionShape = {}) =>
+    asks(gpus, { ...nlp, priority: 0, userId: 'usr_bob', ...rest });
+
+  test('from work of any priority and owner, though nobody else stops anybody', () => {
+    const snap = world([guaranteed('nlp', 4)], { sessions: lent });
+    const answer = victimsFor(snap, mine(4));
+    expect(names(answer, snap)).toEqual(['r2']);
+    expect('stops' in answer && answer.stops[0]?.message).toContain(
+      'it runs on what is lent of the 4 GPU guaranteed to nlp',
+    );
+  });
+
+  test('but not more than it is guaranteed', () => {
+    const held = on(3, [0, 2], { ...nlp, priority: 0 });
+    const snap = world([guaranteed('nlp', 4)], { sessions: [held, on(2, [2, 6])] });
+    expect(names(victimsFor(snap, mine(2)), snap)).toEqual(['r2']);
+    expect(names(victimsFor(snap, mine(3)), snap)).toEqual([]);
+  });
+
+  test('not from work that may not be stopped, nor within its minimum runtime; the time of return is told', () => {
+    const snap = world([guaranteed('nlp', 4)], {
+      sessions: [
+        on(1, [0, 4], { preemptible: false }),
+        on(2, [4, 4], { minRuntimeSeconds: 3720, gracePeriodSeconds: 60 }),
+      ],
+    });
+    expect(victimsFor(snap, mine(4))).toMatchObject({ earliest: at(2), expectedStart: { at: at(3) } });
+  });
+
+  test('nobody takes from a project within its own guarantee, whatever the priorities', () => {
+    const sheltered = on(1, [0, 4], { projectId: 'prj_speech', priority: 0 });
+    const snap = world([guaranteed('nlp', 4), guaranteed('speech', 4)], {
+      sessions: [sheltered, on(2, [4, 4], { preemptible: false })],
+      preemption: { enabled: true },
+    });
+    expect(victimsFor(snap, mine(4, { priority: 99 }))).toMatchObject({
+      none: expect.stringContaining('1 are within what their projects are guaranteed') as string,
+    });
+  });
+
+  test('what a project has beyond its own guarantee is lent too', () => {
+    const speech = { projectId: 'prj_speech', priority: 50 };
+    const snap = world([guaranteed('nlp', 4), guaranteed('speech', 2)], {
+      sessions: [0, 2, 4, 6].map((from, n) => on(n + 1, [from, 2], { ...speech, startedAt: at(-10 - n) })),
+    });
+    expect(names(victimsFor(snap, mine(4)), snap)).toEqual(['r1', 'r2']);
+    expect(names(victimsFor(snap, asks(2, { projectId: 'prj_x', priority: 99 })), snap)).toEqual([]);
+  });
+
+  test('whichever of its sessions serves, when the first to be offered does not', () => {
+    const speech = { projectId: 'prj_speech' };
+    const rooms = (name: string, model: string) => ({ ...node(name, { gpus: 2, model }) });
+    const sessions = [
+      running(1, { ...speech, startedAt: at(-1), rooms: [{ node: 'node-a', devices: ['node-a-0', 'node-a-1'] }] }),
+      running(2, { ...speech, startedAt: at(-9), rooms: [{ node: 'node-b', devices: ['node-b-0', 'node-b-1'] }] }),
+    ];
+    const snap = world([guaranteed('nlp', 2), guaranteed('speech', 2)], {
+      nodes: [rooms('node-a', 't4'), rooms('node-b', 'h200')],
+      sessions,
+    });
+    expect(names(victimsFor(snap, mine(2, { gpuModel: 'h200' })), snap)).toEqual(['r2']);
+  });
+
+  test('of its own project it stops nobody but by the policy', () => {
+    const snap = world([guaranteed('nlp', 8)], { sessions: [on(1, [0, 8], { ...nlp, priority: 0 })] });
+    expect(names(victimsFor(snap, mine(8, { priority: 50 })), snap)).toEqual([]);
+  });
+});
