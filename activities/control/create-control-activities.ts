@@ -17,16 +17,17 @@ export function createControlActivities(dependencies: ControlDependencies): Cont
     },
     markRunning: async (sessionId, attempt) => (await sessions.markRunning(sessionId as SessionId, attempt)).outcome,
     beginNotice: (sessionId, attempt) => sessions.beginNotice(sessionId as SessionId, attempt),
-    async markEnding({ sessionId, attempt, cause, message }) {
+    async markEnding({ sessionId, attempt, cause, message, node }) {
       const stop = { sessionId: sessionId as SessionId, cause, message, actor: 'session workflow', graceMs: null };
       // Never placed: the row is PENDING, and its end is a cancellation.
       if (attempt === 0) await sessions.requestStop({ ...stop, force: false });
-      else await sessions.markEnding({ ...stop, force: false, attempt });
+      else await sessions.markEnding({ ...stop, force: false, attempt, node });
     },
     async finish(sessionId, attempt, nodeReleased) {
       const finished = await sessions.finish(sessionId as SessionId, attempt, nodeReleased);
       // After the release is committed: a pass that starts now sees it, whoever asks for the pass.
       await kickGroup(dependencies, finished.group, true);
+      for (const group of finished.dependents) await kickGroup(dependencies, group, true);
       return finished;
     },
     plan: (group) => planGroup(dependencies, group),

@@ -1,3 +1,4 @@
+import { needsWholeQueue } from '../../src/scheduler/needs-running.js';
 import { considerPage, finishPass, startPass } from '../../src/scheduler/plan-pass.js';
 import type { Committed, OpenPass } from '../../src/store/store.js';
 import type { PassReport } from './control-activities.js';
@@ -34,11 +35,12 @@ export async function planGroup(dependencies: ControlDependencies, group: string
     kind: 'placed' as const,
     attempt,
   }));
-  const { left } = await deliver(dependencies, [...placed, ...(committed.signals ?? [])], SIGNALS_WITHIN_MS);
+  const { left } = await deliver(dependencies, [...placed, ...committed.signals], SIGNALS_WITHIN_MS);
   // Giving them out marks them as sent: not when there is no time left to send them.
   const due =
     left > 0 ? [] : await store.planning.dueSignals({ group, olderThanMs: RESEND_AFTER_MS, limit: RESEND_LIMIT });
   await deliver(dependencies, due);
+  await kickOthers(dependencies, committed.kicks);
   const moreIsDue = left > 0 || due.length === RESEND_LIMIT;
   dependencies.count('passes');
   dependencies.count('passes_stale', committed.outcome === 'stale' ? 1 : 0);
@@ -52,14 +54,25 @@ export async function planGroup(dependencies: ControlDependencies, group: string
   };
 }
 
+/** Their flags are on since the commit: a kick that is lost is made up for by anyone who finds one old, and by the slow net. */
+async function kickOthers({ door, log }: ControlDependencies, groups: readonly string[]): Promise<void> {
+  for (const group of groups) {
+    await door
+      .kickGroup(group)
+      .catch((error: unknown) => log.warn({ err: error, group }, 'a group with work to plan was not kicked'));
+  }
+}
+
 async function planAndCommit(
   pass: OpenPass,
 ): Promise<{ readonly committed: Committed; readonly waiting: number; readonly nextWakeMs: number | null }> {
   const now = pass.base.takenAt; // Postgres's clock, and no other
   const planning = startPass(pass.base, now);
+  const isReadToItsEnd = needsWholeQueue(pass.base.group.policy, pass.flags);
   for (;;) {
     const page = await pass.nextPage();
-    if (page.length === 0 || !considerPage(planning, page)) break;
+    const goesOn = considerPage(planning, page); // an empty page too: it says that the queue has been read to its end
+    if (page.length === 0 || !(goesOn || isReadToItsEnd)) break;
   }
   const plan = finishPass(planning);
   const nextWakeMs = plan.nextWakeAt === null ? null : Math.max(0, Date.parse(plan.nextWakeAt) - Date.parse(now));
