@@ -11,6 +11,7 @@ import { mustManageSession } from '../rights.js';
 import { seeSession } from '../see-session.js';
 import { submissionOf, submitSession } from '../submit-session.js';
 import { waitFor } from '../wait-for.js';
+import { withHelp } from '../why-actions.js';
 
 type Ids = Extract<
   OperationId,
@@ -69,7 +70,7 @@ export function sessionHandlers(deps: ApiDeps): Handlers<Ids> {
     },
     async whySession({ params }, { principal }) {
       const session = await see(params.session, principal);
-      return found(await planning.why(session.id), `reason for ${session.name} yet`);
+      return withHelp(found(await planning.why(session.id), `reason for ${session.name} yet`), session);
     },
     async stopSession({ params, body }, { principal }) {
       const session = await see(params.session, principal);
