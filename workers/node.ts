@@ -3,6 +3,7 @@ import { createNodeActivities } from '../activities/node/kernels.js';
 import { type Agent, createAgent } from '../src/agent/agent.js';
 import { createInstantContainers } from '../src/agent/instant-containers.js';
 import { takeLock } from '../src/agent/lock-file.js';
+import type { MachineCheck } from '../src/agent/node-health.js';
 import { pause } from '../src/agent/retry.js';
 import type { DeviceProvider } from '../src/devices/device-provider.js';
 import { createNvidiaProvider } from '../src/devices/nvidia-smi.js';
@@ -73,12 +74,14 @@ async function workUntilCut(agent: Agent): Promise<void> {
   let connection: NativeConnection | undefined;
   try {
     connection = await NativeConnection.connect({ address: config.temporalAddress });
+    const { workflowService } = connection;
+    const reachesTemporal = async (): Promise<void> => void (await workflowService.getSystemInfo({}));
     worker = await Worker.create({
       connection,
       namespace: config.temporalNamespace,
       taskQueue: nodeQueue(config.nodeName),
       identity: `node/${config.nodeName}@${process.pid}`,
-      activities: createNodeActivities({ ...agent, ending: ending.signal }),
+      activities: createNodeActivities({ ...agent, reachesTemporal, ending: ending.signal }),
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
       maxConcurrentActivityTaskExecutions: ACTIVITIES_MAX,
       // A cancellation comes with a heartbeat's answer: a stopped start must not wait for a throttled one.
@@ -110,7 +113,20 @@ function agentSettings({ nodeName: node, ...rest }: NodeConfig): Parameters<type
     verifyKeyFile: rest.verifyKeyFile,
     cpus: rest.nodeCpus,
     memoryBytes: rest.nodeMemoryBytes,
+    health: { check: machineCheck(rest) },
   };
+}
+
+function machineCheck(rest: Omit<NodeConfig, 'nodeName'>): MachineCheck | undefined {
+  const { nodeHealthCommand: command } = rest;
+  return (
+    command && {
+      command,
+      intervalSeconds: rest.nodeHealthIntervalSeconds,
+      timeoutSeconds: rest.nodeHealthTimeoutSeconds,
+      failures: rest.nodeHealthFailures,
+    }
+  );
 }
 
 /** `BERTH_NODE_RUNTIME=instant` is for the benchmark alone, and says so loudly. */

@@ -28,6 +28,10 @@ export interface NodeHands {
   readonly removeKernels: (order: RemoveKernels, onPhase: (phase: string) => void) => Promise<void>;
   /** Reconciles when nothing was acknowledged since the node fell silent. */
   readonly afterSilence: (signal: AbortSignal) => Promise<void>;
+  /** Asks Temporal for an answer: beats are sent and forgotten, and say nothing of whether they arrive. */
+  readonly reachesTemporal: () => Promise<void>;
+  /** The ledger does not take this node for lost. */
+  readonly contactMade: () => void;
   readonly counts: () => Readonly<Record<string, number>>;
   /** Aborts when the agent is told to end: its presence ends then, what it does for sessions is given a moment. */
   readonly ending: AbortSignal;

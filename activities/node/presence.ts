@@ -7,19 +7,26 @@ const BEAT_MS_MAX = 5_000;
 const BEATS_A_LIMIT = 4;
 const AGAIN_MS = 5_000;
 
-type PresenceHands = Pick<NodeHands, 'afterSilence' | 'counts' | 'ending'>;
+type PresenceHands = Pick<NodeHands, 'afterSilence' | 'counts' | 'ending' | 'reachesTemporal' | 'contactMade'>;
 
 /**
  * The node's beat until it is cancelled; cancelling it stops no container. A new beat means that the node was silent, so
  * it reconciles first of all, in the background: the beat must not wait for the API. An agent that ends says so at once.
+ * Once it has reconciled, a beat that Temporal answers is contact: the ledger counts on it, and not on the API.
  */
 export async function presence(hands: PresenceHands): Promise<void> {
   const context = Context.current();
   const limitMs = context.info.heartbeatTimeoutMs ?? Number.POSITIVE_INFINITY;
-  const beat = (): void => context.heartbeat(hands.counts());
+  let hasReconciled = false;
+  const beat = (): void => {
+    context.heartbeat(hands.counts());
+    if (hasReconciled) hands.reachesTemporal().then(hands.contactMade, () => undefined);
+  };
   beat();
   const timer = setInterval(beat, Math.min(BEAT_MS_MAX, limitMs / BEATS_A_LIMIT));
-  void reconcileOnce(hands, context);
+  void reconcileOnce(hands, context).then((isDone) => {
+    hasReconciled = isDone;
+  });
   try {
     await Promise.race([context.cancelled, agentEnds(hands.ending)]);
   } finally {
@@ -35,14 +42,17 @@ function agentEnds(ending: AbortSignal): Promise<never> {
   });
 }
 
-async function reconcileOnce({ afterSilence, ending }: PresenceHands, context: Context): Promise<void> {
+/** False: the beat, or the agent, ended first. */
+async function reconcileOnce({ afterSilence, ending }: PresenceHands, context: Context): Promise<boolean> {
   const signal = context.cancellationSignal;
   while (!signal.aborted && !ending.aborted) {
     try {
-      return await afterSilence(signal);
+      await afterSilence(signal);
+      return true;
     } catch (error) {
       context.log.warn('the reconciliation after a silence failed', { error: String(error) });
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
     }
   }
+  return false;
 }

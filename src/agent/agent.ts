@@ -1,28 +1,23 @@
-import { join } from 'node:path';
+import { setMaxListeners } from 'node:events';
 import type { Registry } from 'prom-client';
 import type { DeviceProvider } from '../devices/device-provider.js';
 import type { Containers } from '../docker/containers.js';
 import type { Logger } from '../platform/log.js';
-import { createAgentMetrics } from './agent-metrics.js';
 import { type AgentServer, startAgentServer } from './agent-server.js';
 import { createTokenCheck } from './agent-token.js';
-import { type AgentApi, createApiClient } from './api-client.js';
-import { createExits } from './exits.js';
+import type { AgentApi } from './api-client.js';
+import { assembleAgent, listenAddress } from './assemble-agent.js';
+import { guardContact } from './contact-guard.js';
 import { listKernels } from './inventory.js';
 import { runKey } from './kernel-container.js';
-import { createLogStore } from './log-store.js';
-import { openMarks } from './marks.js';
 import type { Volumes } from './mounts.js';
-import { createNotices, type Notice } from './notice.js';
-import { createOutbox } from './outbox.js';
-import { createPorts, type PortRange } from './ports.js';
-import { createProbes } from './probes.js';
-import { createReconciler } from './reconcile.js';
+import type { HealthSettings } from './node-health.js';
+import type { Notice } from './notice.js';
+import type { PortRange } from './ports.js';
 import { type MachineSettings, registration } from './registration.js';
 import { removeKernel, removeNetworkIfEmpty } from './remove-kernel.js';
 import { pause, retry } from './retry.js';
 import { type KernelBatch, type StartDeps, type StartProgress, startKernels } from './start-kernels.js';
-import { createTurns } from './turns.js';
 import { type WarmProgress, warmImages } from './warm-images.js';
 
 export interface AgentSettings extends MachineSettings {
@@ -39,6 +34,9 @@ export interface AgentSettings extends MachineSettings {
   readonly verifyKeyFile: string;
   /** How often the inventory is compared; a minute when unset. */
   readonly reconcileEveryMs?: number;
+  readonly health?: HealthSettings;
+  /** How often an agent that is out of contact looks for what it must stop. */
+  readonly contactCheckEveryMs?: number;
 }
 
 export interface AgentAdapters {
@@ -69,19 +67,20 @@ export interface Agent {
   readonly notice: (notice: Notice) => Promise<void>;
   readonly warm: (order: { readonly images: readonly string[] }, progress: WarmProgress) => Promise<void>;
   readonly afterSilence: (signal: AbortSignal) => Promise<void>;
+  /** Temporal heard a beat of this node, which had reconciled: the ledger does not take it for lost. */
+  readonly contactMade: () => void;
   readonly counts: () => Readonly<Record<string, number>>;
   /** Closes the port and the connections. Containers go on. */
   readonly close: () => Promise<void>;
 }
 
-const MPS_DIRECTORY_DEFAULT = '/run/nvidia-mps';
+const LISTENERS_MAX = 100;
 const LOG_SWEEP_MS = 3_600_000;
-const isLoopback = (host: string): boolean => /^(127\.|localhost$|\[?::1\]?$)/.test(host);
 
 export async function createAgent(settings: AgentSettings, adapters: AgentAdapters): Promise<Agent> {
-  const parts = await assemble(settings, adapters);
-  const { containers, log } = adapters;
-  const host = isLoopback(new URL(settings.agentUrl).hostname) ? '127.0.0.1' : '0.0.0.0';
+  const parts = await assembleAgent(settings, adapters);
+  const { containers, log } = parts.deps;
+  const host = listenAddress(settings);
   const isAllowed = createTokenCheck(settings.node, settings.verifyKeyFile);
   const server: AgentServer = await startAgentServer(
     { containers, logs: parts.deps.logs, isAllowed, log },
@@ -89,7 +88,7 @@ export async function createAgent(settings: AgentSettings, adapters: AgentAdapte
   );
   return {
     port: server.port,
-    prepare: (signal) => prepare(settings, adapters, { ...parts, signal }),
+    prepare: (signal) => prepare(settings, adapters.devices, { ...parts, signal }),
     run: (signal) => runLoops(parts, signal),
     startKernels: (batch, { signal, onPhase }) =>
       parts.turns.start(batch.sessionId, signal, (until) =>
@@ -98,48 +97,28 @@ export async function createAgent(settings: AgentSettings, adapters: AgentAdapte
     removeKernels: (removal, onPhase) =>
       parts.turns.remove(removal.sessionId, () => removeKernels(parts.deps, removal, onPhase)),
     notice: parts.notices.give,
-    warm: ({ images }, progress) => warmImages(adapters, images, progress),
+    warm: ({ images }, progress) => warmImages(parts.deps, images, progress),
     afterSilence: parts.reconciler.afterSilence,
+    contactMade: parts.contact.made,
     counts: () => ({ starting: parts.turns.starting(), reportsWaiting: parts.outbox.waiting() }),
     close: async () => {
       parts.deps.probes.stopAll();
+      parts.deps.ports.close();
       await server.close();
       await parts.api.close();
     },
   };
 }
 
-async function assemble(settings: AgentSettings, adapters: AgentAdapters) {
-  const { node } = settings;
-  const { containers, log } = adapters;
-  const metrics = createAgentMetrics(adapters.registry);
-  const api = adapters.api ?? createApiClient(settings);
-  const outbox = createOutbox({ api, metrics, log });
-  const probes = createProbes({ outbox, log });
-  const stops = await openMarks(join(settings.stateDir, 'stops'));
-  const noticed = await openMarks(join(settings.stateDir, 'notices'));
-  const exits = createExits({ node, containers, outbox, stops, metrics, log, onEnded: probes.stop });
-  const logs = createLogStore({ dir: join(settings.stateDir, 'logs') });
-  const publishAddress = isLoopback(new URL(settings.agentUrl).hostname) ? '127.0.0.1' : '0.0.0.0';
-  const ports = createPorts(settings.portRange, publishAddress);
-  const turns = createTurns();
-  const removal = { containers, exits, logs, ports, probes, stops, notices: noticed, metrics, log };
-  const notices = createNotices(removal);
-  const { volumes, mpsDirectory = MPS_DIRECTORY_DEFAULT } = settings;
-  const deps: StartDeps = { ...removal, node, api, outbox, volumes, publishAddress, mpsDirectory };
-  const everyMs = settings.reconcileEveryMs === undefined ? {} : { everyMs: settings.reconcileEveryMs };
-  const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isStarting, ...everyMs });
-  return { api, outbox, exits, logs, reconciler, turns, notices, deps };
-}
-
-type Parts = Awaited<ReturnType<typeof assemble>>;
+type Parts = Awaited<ReturnType<typeof assembleAgent>>;
 
 /** What runs already is taken up again before anything new can be asked for. */
 async function prepare(
   settings: AgentSettings,
-  { containers, devices, log }: AgentAdapters,
-  { api, deps, reconciler, signal }: Parts & { readonly signal: AbortSignal },
+  devices: DeviceProvider,
+  { api, deps, health, reconciler, signal }: Parts & { readonly signal: AbortSignal },
 ): Promise<void> {
+  const { containers, log } = deps;
   const untilItWorks = <T>(attempted: string, step: () => Promise<T>): Promise<T> =>
     retry(step, { signal, onFailure: (error, pauseMs) => log.warn({ err: error, pauseMs }, `${attempted}: again`) });
 
@@ -150,19 +129,31 @@ async function prepare(
     deps.probes.watch(kernel);
   }
   const found = await untilItWorks('finding devices', () => devices.discover());
-  await untilItWorks('registering', () => api.register(registration(settings, engine, found), signal));
+  for (const { id, sharingFault } of found) if (sharingFault !== undefined) log.error({ id }, sharingFault);
+  const images = await untilItWorks('listing images', () => containers.images());
+  await untilItWorks('registering', () => api.register(registration(settings, engine, { found, images }), signal));
+  health.begin(found);
   log.info({ node: settings.node, devices: found.length, kernels: kernels.length }, 'registered');
   await untilItWorks('reconciling', () => reconciler.round({ starting: true, signal }));
 }
 
-async function runLoops({ outbox, exits, logs, reconciler }: Parts, signal: AbortSignal): Promise<void> {
+async function runLoops(parts: Parts, signal: AbortSignal): Promise<void> {
+  const { outbox, exits, logs, reconciler, health } = parts;
+  setMaxListeners(LISTENERS_MAX, signal); // each loop and each wait in it listens
   const sweep = async (): Promise<void> => {
     while (!signal.aborted) {
       await logs.sweep(new Date());
       await pause(LOG_SWEEP_MS, signal);
     }
   };
-  await Promise.all([outbox.run(signal), exits.watch(signal), reconciler.run(signal), sweep()]);
+  await Promise.all([
+    outbox.run(signal),
+    exits.watch(signal),
+    reconciler.run(signal),
+    health.run(signal),
+    guardContact(parts.guard, signal),
+    sweep(),
+  ]);
 }
 
 async function removeKernels(

@@ -2,6 +2,7 @@ import { Agent, request } from 'undici';
 import {
   type LaunchOrder,
   launchOrderSchema,
+  type NodeHealthReport,
   type NodeReport,
   nodeReportsAnswerSchema,
   type Reconcile,
@@ -18,6 +19,7 @@ export interface AgentApi {
   reconcile(inventory: Reconcile, signal?: AbortSignal): Promise<Reconciled>;
   /** Resolves once the API has taken each of them in, also those it does not accept. */
   report(reports: readonly NodeReport[], signal?: AbortSignal): Promise<readonly ReportResult[]>;
+  reportHealth(report: NodeHealthReport, signal?: AbortSignal): Promise<void>;
   /** Throws `PlacementOver` when the kernel is no longer to run here. */
   launchOrder(run: KernelRun, signal?: AbortSignal): Promise<LaunchOrder>;
   /** Requests under way fail. */
@@ -49,6 +51,8 @@ export interface ApiClientOptions {
   readonly node: string;
   readonly token: string;
   readonly timeoutMs?: number;
+  /** Called at each call that the API accepts. */
+  readonly onAccepted?: () => void;
 }
 
 /** The API said that a placement is not (or no longer) here: it ended, moved on to another attempt, or never was. */
@@ -75,6 +79,9 @@ export function createApiClient(options: ApiClientOptions): AgentApi {
     report: async (reports, signal) => {
       const answer = await call({ attempted: 'report', method: 'POST', path: '/reports', body: { reports }, signal });
       return nodeReportsAnswerSchema.parse(answer).results;
+    },
+    reportHealth: async (report, signal) => {
+      await call({ attempted: 'health', method: 'POST', path: '/health', body: report, signal });
     },
     launchOrder: async ({ kernelId, attempt }, signal) => {
       const path = `/kernels/${encodeURIComponent(kernelId)}/${attempt}`;
@@ -103,7 +110,7 @@ interface Target extends ApiClientOptions {
 
 const TIMEOUT_MS_DEFAULT = 15_000;
 
-function caller(dispatcher: Agent, { base, token, timeoutMs = TIMEOUT_MS_DEFAULT }: Target) {
+function caller(dispatcher: Agent, { base, token, timeoutMs = TIMEOUT_MS_DEFAULT, onAccepted }: Target) {
   return async ({ attempted, method, path, body, signal }: Call): Promise<unknown> => {
     const answer = await request(`${base}${path}`, {
       dispatcher,
@@ -121,6 +128,7 @@ function caller(dispatcher: Agent, { base, token, timeoutMs = TIMEOUT_MS_DEFAULT
       await answer.body.dump();
       throw new ApiFailure(attempted, answer.statusCode);
     }
+    onAccepted?.();
     try {
       const text = await answer.body.text();
       return text === '' ? undefined : (JSON.parse(text) as unknown);

@@ -35,6 +35,8 @@ export interface ExitsDeps {
   readonly containers: Pick<Containers, 'watchExits' | 'list' | 'logs' | 'engineInfo'>;
   readonly outbox: Pick<Outbox, 'post'>;
   readonly stops: Marks;
+  /** Runs that the agent ended because it was out of contact. */
+  readonly cuts: Marks;
   readonly metrics: AgentMetrics;
   readonly log: Logger;
   /** The container has ended: nothing more is to be probed. */
@@ -67,8 +69,9 @@ export function createExits(deps: ExitsDeps): Exits {
     if (known !== undefined) return known;
     const acknowledged = (async () => {
       if ((await holds.outcome(key)) === 'drop') return;
-      deps.metrics.exits.inc({ engine_lost: String(engineLost) });
-      await deps.outbox.post(await report(deps, ending, engineLost));
+      const isPlatforms = engineLost || deps.cuts.has(key);
+      deps.metrics.exits.inc({ engine_lost: String(isPlatforms) });
+      await deps.outbox.post(await report(deps, ending, isPlatforms));
     })();
     told.set(key, acknowledged);
     return acknowledged;

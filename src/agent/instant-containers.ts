@@ -45,6 +45,7 @@ export function createInstantContainers(): Containers {
   return {
     pull: async (reference) => image(reference),
     imageDigest: async (reference) => image(reference),
+    images: async () => [],
     ensureCreated: async (spec) => {
       const known = all.get(spec.name) ?? { spec, state: created(spec) };
       all.set(spec.name, known);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { createPortClaims, type PortClaims } from './port-claims.js';
 import { StartRefused } from './start-failure.js';
 
 export interface AssignedPort {
@@ -21,18 +22,24 @@ export interface Ports {
   readonly adopt: (owner: string, ports: readonly AssignedPort[]) => void;
   /** What is not held is success. */
   readonly release: (owner: string) => void;
+  /** The agent ends; containers keep their ports. */
+  readonly close: () => void;
 }
 
 export type WantedPort = Omit<AssignedPort, 'hostPort'>;
 
-export function createPorts(range: PortRange, hostAddress: string): Ports {
+export function createPorts(range: PortRange, hostAddress: string, claims: PortClaims = createPortClaims()): Ports {
   const owners = new Map<number, string>();
   const held = new Map<string, readonly AssignedPort[]>();
   let cursor = range.first;
 
   const release = (owner: string): void => {
     held.delete(owner);
-    for (const [port, holder] of owners) if (holder === owner) owners.delete(port);
+    for (const [port, holder] of owners) {
+      if (holder !== owner) continue;
+      owners.delete(port);
+      claims.free(port);
+    }
   };
 
   /** Reserved before it is tried, so that two who ask at once never try the same one. */
@@ -42,7 +49,10 @@ export function createPorts(range: PortRange, hostAddress: string): Ports {
       cursor = cursor === range.last ? range.first : cursor + 1;
       if (owners.has(port)) continue;
       owners.set(port, owner);
-      if (await isFree(port, hostAddress)) return port;
+      if (claims.claim(port)) {
+        if (await isFree(port, hostAddress)) return port;
+        claims.free(port);
+      }
       owners.delete(port);
     }
     const message = `no port is free on this node (${range.first}-${range.last})`;
@@ -51,9 +61,13 @@ export function createPorts(range: PortRange, hostAddress: string): Ports {
 
   return {
     release,
+    close: claims.freeAll,
     adopt: (owner, ports) => {
       held.set(owner, ports);
-      for (const { hostPort } of ports) owners.set(hostPort, owner);
+      for (const { hostPort } of ports) {
+        owners.set(hostPort, owner);
+        claims.claim(hostPort); // it may not listen yet
+      }
     },
     take: async (owner, wanted) => {
       const known = held.get(owner);

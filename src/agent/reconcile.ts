@@ -13,7 +13,7 @@ export interface Reconciler {
   readonly round: (options: { readonly starting: boolean; readonly signal?: AbortSignal }) => Promise<Reconciled>;
   /** After a new beat: a round of a starting agent when none was acknowledged yet, or when the ledger says LOST. */
   readonly afterSilence: (signal?: AbortSignal) => Promise<void>;
-  /** Each minute until aborted, when the inventory differs from the last acknowledged one, and every ten minutes anyway. */
+  /** Each minute until aborted, when the inventory differs from the last acknowledged one, and every two minutes anyway. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -28,7 +28,8 @@ export interface ReconcilerDeps extends RemovalDeps {
 }
 
 const EVERY_MS_DEFAULT = 60_000;
-const SILENT_MS_MAX = 600_000;
+/** A node that the ledger calls LOST by mistake (only Temporal is away) is itself again well before its work is ended. */
+const SILENT_MS_MAX = 120_000;
 
 interface Memory {
   hash: string | undefined;

@@ -11,6 +11,9 @@ export interface MachineSettings {
   readonly memoryBytes?: number | undefined;
 }
 
+/** What the contract takes; the latest come first. */
+const IMAGES_MAX = 500;
+
 const ARCHITECTURES: Readonly<Record<string, RegisterNode['architecture']>> = {
   amd64: 'amd64',
   x86_64: 'amd64',
@@ -22,7 +25,7 @@ const ARCHITECTURES: Readonly<Record<string, RegisterNode['architecture']>> = {
 export function registration(
   settings: MachineSettings,
   engine: EngineInfo,
-  devices: readonly FoundDevice[],
+  { found, images }: { readonly found: readonly FoundDevice[]; readonly images: readonly string[] },
 ): RegisterNode {
   const architecture = ARCHITECTURES[engine.architecture];
   if (architecture === undefined) throw new Error(`architecture ${engine.architecture} is not known`);
@@ -32,12 +35,12 @@ export function registration(
       cpuMilli: (settings.cpus ?? (engine.cpus || cpus().length)) * 1000,
       memoryBytes: settings.memoryBytes ?? (engine.memoryBytes || totalmem()),
     },
-    devices: devices.flatMap((device) => contractDevice(device) ?? []),
+    devices: found.flatMap((device) => contractDevice(device) ?? []),
     agentUrl: settings.agentUrl,
     address: new URL(settings.agentUrl).hostname.replace(/^\[|\]$/g, ''),
     engineId: engine.id,
     agentVersion: settings.agentVersion,
-    images: [],
+    images: images.slice(0, IMAGES_MAX),
   };
 }
 

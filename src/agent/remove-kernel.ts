@@ -16,6 +16,7 @@ export interface RemovalDeps {
   readonly probes: Probes;
   readonly stops: Marks;
   readonly notices: Marks;
+  readonly cuts: Marks;
   readonly metrics: AgentMetrics;
   readonly log: Logger;
 }
@@ -48,6 +49,7 @@ export async function removeKernel(deps: RemovalDeps, removal: Removal): Promise
   deps.exits.forget(removal);
   await deps.stops.remove(key);
   await deps.notices.remove(key);
+  await deps.cuts.remove(key);
 }
 
 /** A disk that is full must not hold a GPU: then the log is lost, and the container still goes. */
@@ -62,7 +64,8 @@ async function keepLog({ containers, logs, log }: RemovalDeps, run: KernelRun): 
 /** Undoes a start that failed: its container goes at once; the caller holds its exit back. */
 export async function discardKernel(deps: RemovalDeps, run: KernelRun): Promise<void> {
   deps.probes.stop(run);
-  await deps.containers.remove(containerName(run));
+  const name = containerName(run);
+  if ((await deps.containers.inspect(name)) !== undefined) await deps.containers.remove(name);
   deps.ports.release(runKey(run));
 }
 

@@ -7,7 +7,7 @@ import { type ExecCall, type ExitFrame, exec } from './exec.js';
 import { type ExitWatch, watchExits } from './exits.js';
 import type { ContainerFailure } from './failures.js';
 import type { OutputFrame } from './frames.js';
-import { type ImageIdentity, imageDigest } from './images.js';
+import { type ImageIdentity, imageDigest, imageNames } from './images.js';
 import { inspect, type LabelFilter, list } from './inspect.js';
 import { type LogOptions, logs } from './logs.js';
 import { ensureNetwork, listNetworks, type NetworkOptions, type NetworkState, removeNetwork } from './networks.js';
@@ -23,6 +23,8 @@ import { kill, remove, type StopOptions, stop } from './stop.js';
 export interface Containers {
   readonly pull: Pull;
   readonly imageDigest: (reference: string) => Promise<ImageIdentity | undefined>;
+  /** Every name under which the engine holds an image. */
+  readonly images: () => Promise<readonly string[]>;
   readonly ensureCreated: (spec: ContainerSpec) => Promise<{ readonly id: string }>;
   readonly ensureStarted: (name: string) => Promise<ContainerState>;
   readonly diagnoseExit: (state: ContainerState) => Promise<ContainerFailure | undefined>;
@@ -45,6 +47,7 @@ export function createContainers({ docker }: { readonly docker: Docker }): Conta
   return {
     pull: createPull(docker),
     imageDigest: (reference) => imageDigest(docker, reference),
+    images: () => imageNames(docker),
     ensureCreated: (spec) => ensureCreated(docker, spec),
     ensureStarted: (name) => ensureStarted(docker, name),
     diagnoseExit: (state) => diagnoseExit(docker, state),

@@ -30,6 +30,23 @@ export async function imageDigest(docker: Docker, reference: string): Promise<Im
   });
 }
 
+/**
+ * Every name of what the engine holds, the latest made first: `name:tag` (and `name` for `:latest`), `name@sha256:…`, and
+ * the image's own id.
+ */
+export async function imageNames(docker: Docker): Promise<readonly string[]> {
+  const images = await asFailure(() => docker.listImages());
+  const names = images
+    .toSorted((a, b) => b.Created - a.Created || (a.Id < b.Id ? -1 : 1))
+    .flatMap(({ Id, RepoTags, RepoDigests }) => [...(RepoTags ?? []).flatMap(tagNames), ...(RepoDigests ?? []), Id]);
+  return [...new Set(names)].filter((name) => !name.includes('<none>') && name.length <= NAME_LENGTH_MAX);
+}
+
+const NAME_LENGTH_MAX = 512;
+
+const tagNames = (tag: string): readonly string[] =>
+  tag.endsWith(':latest') ? [tag, tag.slice(0, -':latest'.length)] : [tag];
+
 /** An image may have come from several repositories: the one that was asked for stands, else the first. */
 function digestFor(reference: string, repoDigests: readonly string[]): string | undefined {
   const repository = repositoryOf(reference);

@@ -1,15 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAgentMetrics } from '../../src/agent/agent-metrics.js';
 import { ApiFailure } from '../../src/agent/api-client.js';
+import { openContact } from '../../src/agent/contact.js';
 import { inventoryHash } from '../../src/agent/inventory.js';
 import { AgentRuns, takeLock } from '../../src/agent/lock-file.js';
 import { createLogStore } from '../../src/agent/log-store.js';
 import { decodeTail } from '../../src/agent/log-tail.js';
 import { createOutbox } from '../../src/agent/outbox.js';
+import { createPortClaims } from '../../src/agent/port-claims.js';
 import { startFailureOf } from '../../src/agent/start-failure.js';
 import { createTurns } from '../../src/agent/turns.js';
 import type { NodeReport } from '../../src/contract/index.js';
@@ -209,5 +211,43 @@ describe('inventoryHash', () => {
     const [a, b] = [kernel(1), kernel(2)];
     expect(inventoryHash([a, b])).toBe(inventoryHash([b, a]));
     expect(inventoryHash([a])).not.toBe(inventoryHash([{ ...(a as object), state: 'exited' } as never]));
+  });
+});
+
+describe('port claims', () => {
+  test('of one agent are not to be had by another one, until they are freed', () => {
+    const [one, other] = [createPortClaims(dir), createPortClaims(dir)];
+    expect([one.claim(30_001), other.claim(30_001), other.claim(30_002)]).toEqual([true, false, true]);
+    one.free(30_001);
+    expect(other.claim(30_001)).toBe(true);
+    other.freeAll();
+    expect([one.claim(30_001), one.claim(30_002)]).toEqual([true, true]);
+  });
+
+  test('of an agent that is gone are free', () => {
+    writeFileSync(join(dir, '30001'), JSON.stringify({ pid: 1, startTicks: 'of another process' }));
+    expect(createPortClaims(dir).claim(30_001)).toBe(true);
+  });
+});
+
+describe('contact', () => {
+  test('is silent for as long as nothing was accepted, across a restart', async () => {
+    const first = await openContact(dir);
+    first.made();
+    expect(first.silentMs()).toBeLessThan(500);
+    await vi.waitUntil(() => existsSync(join(dir, 'contact')));
+    writeFileSync(join(dir, 'contact'), String(Date.now() - 90_000));
+    const second = await openContact(dir);
+    expect(second.silentMs()).toBeGreaterThanOrEqual(90_000);
+    second.made();
+    expect(second.silentMs()).toBeLessThan(500);
+  });
+
+  test('begins with an agent that had none, and a clock that was set back makes it no shorter than that', async () => {
+    expect((await openContact(dir)).silentMs()).toBeLessThan(500);
+    writeFileSync(join(dir, 'contact'), String(Date.now() + 3_600_000));
+    const silentMs = (await openContact(dir)).silentMs();
+    expect(silentMs).toBeGreaterThanOrEqual(0);
+    expect(silentMs).toBeLessThan(500);
   });
 });

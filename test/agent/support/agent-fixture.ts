@@ -9,6 +9,7 @@ import type { NodeActivities, RemoveKernels, StartKernels } from '../../../activ
 import { type Agent, type AgentSettings, createAgent } from '../../../src/agent/agent.js';
 import { LABEL } from '../../../src/agent/kernel-container.js';
 import type { LaunchOrder } from '../../../src/contract/index.js';
+import type { DeviceProvider } from '../../../src/devices/device-provider.js';
 import { createSimulatedProvider } from '../../../src/devices/simulated.js';
 import { connectDocker } from '../../../src/docker/connect.js';
 import { type Containers, createContainers } from '../../../src/docker/containers.js';
@@ -39,6 +40,7 @@ export interface TestNode {
 export interface AgentOptions {
   readonly settings?: Partial<AgentSettings>;
   readonly wrap?: (engine: Containers) => Containers;
+  readonly devices?: DeviceProvider;
 }
 
 export interface TestAgent {
@@ -96,7 +98,9 @@ export async function startTestNode(): Promise<TestNode> {
       return order;
     },
     startAgent: async (options = {}) => {
-      const agent = await launch({ ...base, ...options.settings }, options.wrap?.(engine) ?? engine);
+      const { devices = createSimulatedProvider([{ model: 'T4', memoryBytes: 2 ** 30, count: 2 }]) } = options;
+      const containers = options.wrap?.(engine) ?? engine;
+      const agent = await launch({ ...base, ...options.settings }, { containers, devices });
       agents.push(agent);
       return agent;
     },
@@ -111,17 +115,19 @@ export async function startTestNode(): Promise<TestNode> {
   };
 }
 
-async function launch(settings: AgentSettings, containers: Containers): Promise<TestAgent> {
+async function launch(
+  settings: AgentSettings,
+  adapters: { readonly containers: Containers; readonly devices: DeviceProvider },
+): Promise<TestAgent> {
   const agent = await createAgent(settings, {
-    containers,
-    devices: createSimulatedProvider([{ model: 'T4', memoryBytes: 2 ** 30, count: 2 }]),
+    ...adapters,
     registry: createRegistry('test'),
     log: createLogger({ process: 'test', level: process.env['AGENT_TEST_LOG'] ?? 'silent' }),
   });
   const ending = new AbortController();
   const loops = agent.run(ending.signal);
   await agent.prepare(ending.signal);
-  const activities = createNodeActivities({ ...agent, ending: ending.signal });
+  const activities = createNodeActivities({ ...agent, reachesTemporal: async () => undefined, ending: ending.signal });
   const environment = new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') });
   return {
     agent,

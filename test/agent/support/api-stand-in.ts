@@ -1,9 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ZodType } from 'zod';
 import {
   type LaunchOrder,
   launchOrderSchema,
+  type NodeHealthReport,
   type NodeReport,
+  nodeHealthReportSchema,
   nodeReportsSchema,
   type Reconcile,
   type Reconciled,
@@ -18,6 +21,7 @@ export interface ApiStandIn {
   readonly reports: NodeReport[];
   readonly reconciles: Reconcile[];
   readonly registrations: unknown[];
+  readonly healths: NodeHealthReport[];
   /** Bodies that the contract refuses: a test that ends with one has found a bug. */
   readonly violations: string[];
   readonly orders: Map<string, LaunchOrder>;
@@ -32,6 +36,13 @@ export interface ApiStandIn {
 
 export const nothingToDo: Reconciled = { epoch: 1_000, expected: [], remove: [], missing: [], state: 'READY' };
 
+const SCHEMAS: Readonly<Record<string, ZodType>> = {
+  '/register': registerNodeSchema,
+  '/reconcile': reconcileSchema,
+  '/reports': nodeReportsSchema,
+  '/health': nodeHealthReportSchema,
+};
+
 export async function startApiStandIn(node: string): Promise<ApiStandIn> {
   const asked = new Map<string, number>();
   const api: Omit<ApiStandIn, 'url'> = {
@@ -39,6 +50,7 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     reports: [],
     reconciles: [],
     registrations: [],
+    healths: [],
     violations: [],
     orders: new Map(),
     mode: 'ok',
@@ -72,9 +84,7 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     if (api.mode === 'hang') return;
     if (api.mode === 'bad-gateway') return void send(502, {});
     const body = JSON.parse(text) as unknown;
-    const schema = { '/register': registerNodeSchema, '/reconcile': reconcileSchema, '/reports': nodeReportsSchema }[
-      path
-    ];
+    const schema = SCHEMAS[path];
     const parsed = schema?.safeParse(body);
     if (!parsed?.success) {
       api.violations.push(`${path}: ${parsed?.error.message}`);
@@ -82,6 +92,10 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     }
     if (path === '/register') {
       api.registrations.push(parsed.data);
+      return void response.writeHead(204).end();
+    }
+    if (path === '/health') {
+      api.healths.push(parsed.data as NodeHealthReport);
       return void response.writeHead(204).end();
     }
     if (path === '/reconcile') {

@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import type { Containers } from '../docker/containers.js';
+import type { AgentAdapters, AgentSettings } from './agent.js';
+import { createAgentMetrics } from './agent-metrics.js';
+import { createApiClient } from './api-client.js';
+import { openContact } from './contact.js';
+import type { ContactGuardDeps } from './contact-guard.js';
+import { createExits } from './exits.js';
+import { LABEL } from './kernel-container.js';
+import { createLogStore } from './log-store.js';
+import { openMarks } from './marks.js';
+import { createNodeHealth } from './node-health.js';
+import { createNotices } from './notice.js';
+import { createOutbox } from './outbox.js';
+import { createPorts } from './ports.js';
+import { createProbes } from './probes.js';
+import { createReconciler } from './reconcile.js';
+import type { RemovalDeps } from './remove-kernel.js';
+import type { StartDeps } from './start-kernels.js';
+import { createTurns } from './turns.js';
+
+const MPS_DIRECTORY_DEFAULT = '/run/nvidia-mps';
+const isLoopback = (host: string): boolean => /^(127\.|localhost$|\[?::1\]?$)/.test(host);
+
+/** Where the agent and the ports of its containers listen: a node for this machine alone is seen by it alone. */
+export const listenAddress = ({ agentUrl }: Pick<AgentSettings, 'agentUrl'>): string =>
+  isLoopback(new URL(agentUrl).hostname) ? '127.0.0.1' : '0.0.0.0';
+
+/** The parts of an agent, with one another as they need; nothing runs yet. */
+export async function assembleAgent(settings: AgentSettings, adapters: AgentAdapters) {
+  const { node, volumes, mpsDirectory = MPS_DIRECTORY_DEFAULT } = settings;
+  const { log, devices } = adapters;
+  const contact = await openContact(settings.stateDir);
+  const api = adapters.api ?? createApiClient({ ...settings, onAccepted: contact.made });
+  const health = createNodeHealth({ api, devices, containers: adapters.containers, log }, settings.health);
+  const containers: AgentAdapters['containers'] = {
+    ...ownContainers(adapters.containers, node),
+    pull: (...request) => adapters.containers.pull(...request).finally(health.imagesChanged),
+  };
+  const { removal, outbox } = await removalParts({ settings, adapters: { ...adapters, containers }, api });
+  const { exits, logs, cuts } = removal;
+  const turns = createTurns();
+  const notices = createNotices(removal);
+  const publishAddress = listenAddress(settings);
+  const deps: StartDeps = { ...removal, node, api, outbox, volumes, publishAddress, mpsDirectory };
+  const everyMs = settings.reconcileEveryMs === undefined ? {} : { everyMs: settings.reconcileEveryMs };
+  const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isStarting, ...everyMs });
+  const lookEveryMs = settings.contactCheckEveryMs === undefined ? {} : { everyMs: settings.contactCheckEveryMs };
+  const guard: ContactGuardDeps = { node, containers, contact, notices, cuts, log, ...lookEveryMs };
+  return { api, outbox, exits, logs, reconciler, turns, notices, health, contact, guard, deps };
+}
+
+/**
+ * Several nodes may share an engine. A container of another one is not there for this one, by whatever name it is asked for:
+ * every stop and removal looks first.
+ */
+function ownContainers(containers: Containers, node: string): Containers {
+  return {
+    ...containers,
+    inspect: async (name) => {
+      const state = await containers.inspect(name);
+      return state?.labels[LABEL.node] === node ? state : undefined;
+    },
+  };
+}
+
+interface RemovalSide {
+  readonly settings: AgentSettings;
+  readonly adapters: AgentAdapters;
+  readonly api: ReturnType<typeof createApiClient>;
+}
+
+async function removalParts({ settings, adapters, api }: RemovalSide) {
+  const { node, stateDir } = settings;
+  const { containers, log } = adapters;
+  const metrics = createAgentMetrics(adapters.registry);
+  const outbox = createOutbox({ api, metrics, log });
+  const probes = createProbes({ outbox, log });
+  const marks = (name: string) => openMarks(join(stateDir, name));
+  const [stops, notices, cuts] = await Promise.all([marks('stops'), marks('notices'), marks('cuts')]);
+  const exits = createExits({ node, containers, outbox, stops, cuts, metrics, log, onEnded: probes.stop });
+  const logs = createLogStore({ dir: join(stateDir, 'logs') });
+  const ports = createPorts(settings.portRange, listenAddress(settings));
+  const removal: RemovalDeps = { containers, exits, logs, ports, probes, stops, notices, cuts, metrics, log };
+  return { removal, outbox };
+}

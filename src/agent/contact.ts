@@ -1,0 +1,35 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * When the control plane last heard this node: the API accepted a call, or Temporal a beat of a node that had reconciled.
+ * Written to disk, so that an agent that was restarted while it was cut off does not begin to count anew.
+ */
+export interface Contact {
+  readonly made: () => void;
+  readonly silentMs: () => number;
+}
+
+const FILE = 'contact';
+/** Written no oftener: what is lost of it makes the silence look longer, never shorter. */
+const WRITE_MS_MIN = 2_000;
+
+/** A node that was never in contact has nothing to stop: its silence begins now. */
+export async function openContact(stateDir: string): Promise<Contact> {
+  const file = join(stateDir, FILE);
+  await mkdir(stateDir, { recursive: true });
+  const before = Number(await readFile(file, 'utf8').catch(() => ''));
+  // a clock that was set back must not make the silence negative
+  const silentBeforeMs = before > 0 ? Math.max(0, Date.now() - before) : 0;
+  let at = performance.now() - silentBeforeMs;
+  let written = Number.NEGATIVE_INFINITY;
+  return {
+    silentMs: () => performance.now() - at,
+    made: () => {
+      at = performance.now();
+      if (at - written < WRITE_MS_MIN) return;
+      written = at;
+      void writeFile(file, String(Date.now())).catch(() => undefined); // a full disk: the silence looks longer
+    },
+  };
+}
