@@ -19,7 +19,7 @@ export interface Backfill {
 export function backfillOf(pass: Pass): Backfill {
   const { base, clock, nodes } = pass;
   const { policy } = base.group;
-  const timeline = timelineOf({ nodes: nodes.nodes, running: base.running, policy, nowMs: clock.nowMs });
+  const timeline = timelineOf({ nodes: nodes.nodes, running: [...pass.running.values()], policy, nowMs: clock.nowMs });
   for (const { session, kernels } of pass.started) startInTime(timeline, session, kernels);
   for (const id of pass.heldRooms.keys()) holdInTime(pass, timeline, id);
   return { timeline, memory: new Map(), reservations: [] };
@@ -31,7 +31,7 @@ export function startInTime(timeline: Timeline, session: SnapshotPending, kernel
 }
 
 /** A kept room is its session's from the moment at which the first victim leaves; without an end while that one was not read. */
-function holdInTime(pass: Pass, timeline: Timeline, sessionId: string): void {
+export function holdInTime(pass: Pass, timeline: Timeline, sessionId: string): void {
   const held = pass.heldRooms.get(sessionId);
   if (held === undefined) return;
   const owner = held.session ?? { ...NOBODY, id: sessionId, name: sessionId };

@@ -1,4 +1,4 @@
-import type { Reservation } from '../contract/plan.js';
+import type { Reservation, Waiting } from '../contract/plan.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
 import type { ExpectedStart } from '../contract/why.js';
 import { backfillOf, reserve } from './backfill.js';
@@ -8,6 +8,7 @@ import type { Demand } from './demand.js';
 import { explainBlocked, type Refusal } from './explain-blocked.js';
 import type { Pass } from './pass.js';
 import { type NotFound, seekerOf } from './place-now.js';
+import type { NoVictims } from './preemption.js';
 import { refuseDelay } from './refuse-delay.js';
 import { emptyNodes } from './standing-refusals.js';
 
@@ -18,6 +19,8 @@ interface Block {
   readonly demand: Demand;
   readonly shape: string;
   readonly notFound: NotFound;
+  /** Why nobody is stopped for it, where somebody might be. */
+  readonly none: NoVictims | null;
 }
 
 /**
@@ -83,18 +86,25 @@ export function unboundedBasis({ base: { running } }: Pick<Pass, 'base'>): strin
   return `unknown, because ${first.name}${others} ${endless.length > 1 ? 'have' : 'has'} no maximum runtime`;
 }
 
+/** Lack of room is explained at the end of the pass. */
 function refusalOf(pass: Pass, session: SnapshotPending, { demand, shape, notFound }: Block): Refusal {
   if (typeof notFound === 'object') {
     const reservations = pass.backfill?.reservations ?? [];
     return refuseDelay({ session, where: notFound.where, reservations, nowMs: pass.clock.nowMs });
   }
-  const known = pass.blockedShapes.get(shape);
-  if (known !== undefined && known.placed === pass.placed.length) return known.refusal;
+  pass.unexplained.push({ index: pass.waiting.length, shape, demand, gaveUp: notFound === 'gave-up' });
+  return { reason: 'insufficient_capacity', message: '', blockers: [], violations: [], nodes: null };
+}
+
+/** Why those without room find none in what is left. A second call changes nothing. */
+export function explainAll(pass: Pass): void {
+  const told = new Map<string, Refusal>();
   const { name: group, policy } = pass.base.group;
-  const tables = { now: pass.nodes, empty: emptyNodes(pass.standing) };
-  const gaveUp = notFound === 'gave-up';
-  const kept = [...pass.heldRooms.values()].flatMap((held) => held.kept);
-  const refusal = explainBlocked({ ...tables, group, slotOrder: policy.slotOrder, gaveUp, kept }, demand);
-  pass.blockedShapes.set(shape, { refusal, placed: pass.placed.length });
-  return refusal;
+  for (const { index, shape, demand, gaveUp } of pass.unexplained) {
+    const key = `${gaveUp}${shape}`;
+    const tables = { now: pass.nodes, empty: emptyNodes(pass.standing) };
+    const refusal = told.get(key) ?? explainBlocked({ ...tables, group, slotOrder: policy.slotOrder, gaveUp }, demand);
+    told.set(key, refusal);
+    pass.waiting[index] = { ...(pass.waiting[index] as Waiting), ...refusal };
+  }
 }

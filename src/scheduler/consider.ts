@@ -7,8 +7,9 @@ import { decayStops } from './decay.js';
 import { demandOf } from './demand.js';
 import { endOrderOf } from './end-order.js';
 import type { Refusal } from './explain-blocked.js';
-import { canStillBeHad, dropRoom, enterRoom, goneByMs } from './held-rooms.js';
-import { timestampOf } from './moments.js';
+import { guaranteeRefusal } from './guarantee-refusal.js';
+import { canStillBeHad, dropRoom, enterRoom } from './held-rooms.js';
+import { makeRoom } from './make-room.js';
 import type { Pass } from './pass.js';
 import { placeNow, shapeOf } from './place-now.js';
 import {
@@ -23,6 +24,7 @@ import {
 import { neverRefusal, unschedulableRefusal } from './standing-refusals.js';
 import { heldBack } from './time-hold.js';
 import { releaseInTime } from './timeline.js';
+import { waitingForVictims } from './waiting-for-victims.js';
 
 /** What a session is told with its reason. */
 export type Told = Refusal & Partial<Pick<Waiting, 'expectedStart' | 'decay'>>;
@@ -50,7 +52,10 @@ export function consider(pass: Pass, session: SnapshotPending): void {
   const standing = neverRefusal(pass.standing, demand) ?? unschedulableRefusal(pass.standing, demand);
   if (standing !== null) return wait(pass, session, standing);
 
-  wait(pass, session, blocked(pass, session, { demand, shape: shapeOf(demand), ...attempt }));
+  const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session) : null;
+  if (made !== null && 'reason' in made) return wait(pass, session, made);
+
+  wait(pass, session, blocked(pass, session, { demand, shape: shapeOf(demand), none: made, ...attempt }));
 }
 
 /** Behind a session that stops the pass: who ends all the same, and who has room of his own. False: nothing is decided. */
@@ -65,6 +70,12 @@ export function sweep(pass: Pass, session: SnapshotPending): boolean {
   if (own !== 'entered') wait(pass, session, own);
   return true;
 }
+
+/** A time, a dependency, the pause, a quota, what is guaranteed to others: whatever is free. */
+const keptBack = (pass: Pass, session: SnapshotPending, requested: Amounts): Refusal | null =>
+  heldBack({ group: pass.base.group, clock: pass.clock }, session) ??
+  quotaRefusal(pass, session, requested) ??
+  (pass.preemption?.book ? guaranteeRefusal(pass.preemption.book, session) : null);
 
 function ended(pass: Pass, session: SnapshotPending): boolean {
   const held = pass.heldRooms.get(session.id);
@@ -85,7 +96,6 @@ function giveUpRoom(pass: Pass, sessionId: SnapshotPending['id']): void {
   if (pass.backfill !== null) releaseInTime(pass.backfill.timeline, sessionId);
   // There is room again: what found none before may find some.
   pass.fullShapes.clear();
-  pass.blockedShapes.clear();
 }
 
 /** Its held room: entered as soon as all of it is free, given up when it can no longer be had. null: it has none. */
@@ -107,32 +117,6 @@ function ownRoom(pass: Pass, session: SnapshotPending): Told | 'entered' | null 
   return waitingForVictims(held);
 }
 
-export function waitingForVictims(held: Parameters<typeof goneByMs>[0]): Told {
-  const lastMs = goneByMs(held);
-  const names = held.victims.map(({ name }) => name);
-  const shown = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
-  const expectedStart: ExpectedStart =
-    lastMs === null
-      ? { at: null, basis: `unknown, because ${shown} has not been told to leave yet` }
-      : { at: timestampOf(lastMs), basis: `${shown} will have left by then, the grace period included` };
-  return {
-    reason: 'waiting_for_victims',
-    message: `room is kept for it; ${shown} ${names.length > 1 ? 'have' : 'has'} yet to leave it`,
-    blockers: held.victims.map(({ id }) => ({
-      kind: 'session',
-      scope: 'session',
-      name: id,
-      resource: null,
-      need: null,
-      used: null,
-      limit: null,
-    })),
-    violations: [],
-    nodes: null,
-    expectedStart,
-  };
-}
-
 interface Starting {
   readonly kernels: readonly PlacedKernel[];
   readonly explanation: string;
@@ -144,6 +128,7 @@ function start(pass: Pass, session: SnapshotPending, { kernels, explanation, req
   charge(pass.quotas, session, requested);
   pass.placed.push({ sessionId: session.id, version: session.version, kernels: [...kernels], explanation });
   pass.started.push({ session, kernels });
+  if (pass.preemption !== null) noteRoom(pass.preemption, session);
   if (pass.backfill !== null) startInTime(pass.backfill.timeline, session, kernels);
 }
 

@@ -20,7 +20,7 @@ export const windowRow = (devices: number): WindowRow => ({
 });
 
 /** The segment in which the moment lies; 0 for one before the first. */
-export function segmentAt({ timesMs, size }: Profile, ms: number): number {
+export function segmentAt({ timesMs, size }: Pick<Profile, 'timesMs' | 'size'>, ms: number): number {
   let from = 0;
   let to = size;
   while (from < to) {
@@ -77,15 +77,30 @@ export function earliestOn(
   ask: SpanAsk,
   limitMs: number,
 ): number {
-  const { size, timesMs } = profile;
+  const { size, timesMs, wholeCounts } = profile;
+  const { gpuCount } = ask.unit;
   let s = segmentAt(profile, ask.fromMs);
   while (s < size) {
+    if ((wholeCounts[s] as number) < gpuCount) {
+      s += 1;
+      continue;
+    }
     const startMs = Math.max(timesMs[s] as number, ask.fromMs);
     if (startMs > limitMs) return startMs;
     if (startMs + ask.minMs > line.leaveByMs) return Number.POSITIVE_INFINITY;
     const failed = firstFailure({ line, profile, row }, ask, { s, startMs });
     if (failed < 0) return startMs;
     s = failed + 1;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** No start is before this: the first moment with enough devices and amounts, whatever comes after it. */
+export function notBefore({ size, timesMs, wholeCounts, soft, ...hard }: Profile, { unit, fromMs }: SpanAsk): number {
+  const { cpuMilli, memoryBytes } = soft ?? hard;
+  for (let s = segmentAt({ timesMs, size }, fromMs); s < size; s += 1) {
+    if ((wholeCounts[s] as number) < unit.gpuCount || (cpuMilli[s] as number) < unit.cpuMilli) continue;
+    if ((memoryBytes[s] as number) >= unit.memoryBytes) return Math.max(timesMs[s] as number, fromMs);
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -105,6 +120,7 @@ function firstFailure(
   for (let s = first; s < profile.size; s += 1) {
     const at = profile.timesMs[s] as number;
     if (at >= endMs) break;
+    if ((profile.wholeCounts[s] as number) < ask.unit.gpuCount) return s;
     const amounts = profile.soft === null || at < startMs + ask.minMs ? profile : profile.soft;
     narrow(row, { amounts, s, width });
     if (rowHolds(line, row, ask.unit)) continue;

@@ -1,7 +1,7 @@
 import type { PlacedKernel } from '../contract/plan.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
 import { earliestGang } from './earliest-gang.js';
-import { earliestOn, type SpanAsk, windowAt } from './earliest-on-line.js';
+import { earliestOn, notBefore, type SpanAsk, windowAt } from './earliest-on-line.js';
 import type { View } from './line-profile.js';
 import type { NodeLine } from './node-line.js';
 import { lengthsOf } from './runtime-bounds.js';
@@ -71,12 +71,14 @@ export function earliestStart(
     : { atMs: gang.atMs, nodes: [], spread: gang.kernels };
 }
 
+const UNKNOWN = Number.NEGATIVE_INFINITY;
+
 function memoryOf(memory: StartMemory, { lines, epoch }: Timeline, key: string): Memory {
   const known = memory.get(key);
   if (known !== undefined && known.epoch === epoch) return known;
   const size = lines.length;
   const made = {
-    lowerMs: new Float64Array(size).fill(Number.NEGATIVE_INFINITY),
+    lowerMs: new Float64Array(size).fill(UNKNOWN),
     versions: new Int32Array(size).fill(-1),
     gangMs: Number.NEGATIVE_INFINITY,
     epoch,
@@ -96,10 +98,12 @@ function earliestSingle(timeline: Timeline, search: SingleSearch, limitMs: numbe
   const { mask, known } = search;
   let bestMs = limitMs;
   let nodes: number[] = [];
-  // The node that was best before is looked at first: it spares most others.
+  // The node that may be the first is looked at first: it spares most others.
   let first = -1;
   for (let i = 0; i < mask.length; i += 1) {
-    if (mask[i] === 1 && (first < 0 || (known.lowerMs[i] as number) < (known.lowerMs[first] as number))) first = i;
+    if (mask[i] === 0) continue;
+    if (known.lowerMs[i] === UNKNOWN) known.lowerMs[i] = notBefore(profileIn(timeline, search.view, i), search.ask);
+    if (first < 0 || (known.lowerMs[i] as number) < (known.lowerMs[first] as number)) first = i;
   }
   if (first < 0) return { atMs: Number.POSITIVE_INFINITY, nodes, spread: null };
   bestMs = Math.min(bestMs, Math.max(exactly(timeline, search, { i: first, limitMs: bestMs }), timeline.nowMs));

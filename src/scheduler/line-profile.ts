@@ -21,6 +21,8 @@ export interface Profile extends Amounts {
   readonly timesMs: Float64Array;
   /** The same without the soft takes. */
   readonly soft: Amounts | null;
+  /** Per segment the devices that nobody holds any of, of any model and without the soft takes: more there never are. */
+  readonly wholeCounts: Int32Array;
 }
 
 interface Event {
@@ -35,13 +37,27 @@ export function profileOf(line: NodeLine, view: View, nowMs: number): Profile {
   const moments = [nowMs];
   for (const { atMs } of events) if (atMs > (moments.at(-1) as number)) moments.push(atMs);
   const of = { line, events, moments };
-  const hasSoft = events.some(({ isSoft }) => isSoft);
+  const hard = amountsOver(of, true);
+  const soft = events.some(({ isSoft }) => isSoft) ? amountsOver(of, false) : null;
+  const size = moments.length;
   return {
-    size: moments.length,
+    size,
     timesMs: Float64Array.from(moments),
-    ...amountsOver(of, true),
-    soft: hasSoft ? amountsOver(of, false) : null,
+    ...hard,
+    soft,
+    wholeCounts: countWhole(line, soft ?? hard, size),
   };
+}
+
+function countWhole({ whole }: NodeLine, { free }: Amounts, size: number): Int32Array {
+  const width = whole.length;
+  const counts = new Int32Array(size);
+  for (let s = 0; s < size; s += 1) {
+    let count = 0;
+    for (let d = 0; d < width; d += 1) if (free[s * width + d] === whole[d]) count += 1;
+    counts[s] = count;
+  }
+  return counts;
 }
 
 /** What comes before now, or never, is no event: a take that has begun is in force from the first moment. */

@@ -2,10 +2,11 @@ import type { Timestamp } from '../contract/ids.js';
 import type { EndOrder, HoldOrder, Placed, PlacedKernel, Plan, StopOrder, Waiting } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import type { Backfill } from './backfill.js';
-import type { Refusal } from './explain-blocked.js';
+import type { Demand } from './demand.js';
 import type { HeldRoom } from './held-rooms.js';
 import type { Alarm } from './moments.js';
 import type { NodeTable } from './node-table.js';
+import type { Preemption } from './preemption.js';
 import type { QuotaBook } from './quota-book.js';
 import type { Ranking } from './ranking.js';
 import type { Standing } from './standing-refusals.js';
@@ -23,7 +24,11 @@ export interface Pass {
   readonly ranking: Ranking;
   readonly quotas: QuotaBook;
   readonly standing: Standing;
-  readonly running: ReadonlyMap<string, SnapshotRunning>;
+  /** Who holds room; those that this pass tells to go have their end in `goneBy`. */
+  readonly running: Map<string, SnapshotRunning>;
+  /** Null where the policy stops nobody and guarantees nothing. */
+  readonly preemption: Preemption | null;
+  readonly drains: Pick<Plan, 'drains' | 'drained'>;
   /** Rooms that are kept, by the session that they are for; one that has been decided on is taken out. */
   readonly heldRooms: Map<string, HeldRoom>;
   readonly placed: Placed[];
@@ -36,8 +41,13 @@ export interface Pass {
   readonly started: { readonly session: SnapshotPending; readonly kernels: readonly PlacedKernel[] }[];
   /** Shapes that no room was found for. */
   readonly fullShapes: Set<string>;
-  /** What the lack of room was told as, by shape, and how many had been placed then. */
-  readonly blockedShapes: Map<string, { readonly refusal: Refusal; readonly placed: number }>;
+  /** Sessions without room, by their place in `waiting`: explained at the end, once a shape, by what is left then. */
+  readonly unexplained: {
+    readonly index: number;
+    readonly shape: string;
+    readonly demand: Demand;
+    readonly gaveUp: boolean;
+  }[];
   /** Made for the first session that is blocked, where the policy or the reader asks for the room in time. */
   backfill: Backfill | null;
   /** Whether the session that is charged for being blocked at the head has been seen. */

@@ -4,7 +4,7 @@ import type { Demand } from './demand.js';
 import { windowAt, windowRow } from './earliest-on-line.js';
 import { earliestStart, type Seeker } from './earliest-start.js';
 import type { NodeLine } from './node-line.js';
-import { place } from './place.js';
+import { place, unplace } from './place.js';
 import type { Ranking } from './ranking.js';
 import { occupy, type Room, vacate } from './rooms.js';
 import { lengthsOf } from './runtime-bounds.js';
@@ -29,7 +29,15 @@ export function placeAhead(ahead: Ahead, demand: Demand): Attempt | 'delays' {
   if (start.spread !== null) return behindShadows(ahead, everyNode(ranking), () => place(ranking, demand, seeker.mask));
   const mask = new Uint8Array(ranking.table.nodes.length);
   for (const i of start.nodes) mask[i] = 1;
-  return behindShadows(ahead, start.nodes, () => place(ranking, demand, mask));
+  const chosen = place(ranking, demand, mask);
+  if (typeof chosen === 'string') return chosen;
+  // The node stands; its devices have to be those that stay free.
+  unplace(ranking, demand, chosen);
+  const node = chosen.nodeOfKernel[0] as number;
+  mask.fill(0);
+  mask[node] = 1;
+  const placed = behindShadows(ahead, [node], () => place(ranking, demand, mask));
+  return typeof placed === 'string' ? placed : { ...placed, explanation: chosen.explanation };
 }
 
 const everyNode = ({ table }: Ranking): readonly number[] => [...table.nodes.keys()];

@@ -1,15 +1,19 @@
 import type { Timestamp } from '../contract/ids.js';
 import type { Plan } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending, SnapshotQuota } from '../contract/snapshot.js';
+import { explainAll } from './blocked.js';
 import { consider, sweep } from './consider.js';
 import { dropRoom, keepRoom } from './held-rooms.js';
-import { alarm, msOf, timestampOrNull } from './moments.js';
+import { type Alarm, alarm, msOf, timestampOrNull, wakeAt } from './moments.js';
 import { nodeTable } from './node-table.js';
 import type { Pass, PassBase } from './pass.js';
+import { planDrains } from './plan-drains.js';
+import { preemptionOf } from './preemption.js';
 import { inQueueOrder } from './queue-order.js';
 import { learnQuotas, quotaBook } from './quota-book.js';
 import { rankingOf } from './ranking.js';
 import { standingRefusals } from './standing-refusals.js';
+import { tellToGo } from './tell-to-go.js';
 
 export type { Pass, PassBase } from './pass.js';
 
@@ -27,45 +31,54 @@ export function planPass(snapshot: Snapshot, now: Timestamp): Plan {
   return finishPass(pass);
 }
 
-export function startPass(base: PassBase, now: Timestamp): Pass {
+export function startPass(given: PassBase, now: Timestamp): Pass {
   const clock = alarm(msOf(now));
-  const { name: group, policy } = base.group;
+  const { name: group, policy } = given.group;
+  const base = { ...given, running: given.running.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
   const nodes = nodeTable(base.nodes, 'now', policy);
-  const running = base.running.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const pass: Pass = {
-    base: { ...base, running },
+  const ranking = rankingOf(nodes, policy, { atMs: clock.nowMs, running: base.running });
+  const leaves = leavesOf(base, now, clock);
+  const heldRooms: Pass['heldRooms'] = new Map();
+  const droppedHolds: Pass['droppedHolds'] = [];
+  for (const hold of base.holds.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1)))
+    heldRooms.set(hold.sessionId, keepRoom(ranking, hold, leaves.running));
+  const stopsSomebody = policy.preemption.enabled || base.guarantees.length > 0;
+  return {
+    base,
     now,
     clock,
     nodes,
-    ranking: rankingOf(nodes, policy, { atMs: clock.nowMs, running }),
+    ranking,
+    ...leaves,
     quotas: quotaBook(base.quotas),
-    standing: standingRefusals({
-      group,
-      nodes: nodes.nodes,
-      slotOrder: policy.slotOrder,
-      rules: policy,
-      atMs: clock.nowMs,
-    }),
-    running: new Map(running.map((session) => [session.id, session])),
-    heldRooms: new Map(),
+    standing: standingRefusals({ group, nodes: nodes.nodes, slotOrder: policy.slotOrder }),
+    preemption: stopsSomebody
+      ? preemptionOf(base, now, { ranking, heldRooms, droppedHolds, stops: leaves.stops })
+      : null,
+    heldRooms,
+    droppedHolds,
     placed: [],
     waiting: [],
     ends: [],
-    stops: [],
     holds: [],
-    droppedHolds: [],
     started: [],
     fullShapes: new Set(),
-    blockedShapes: new Map(),
+    unexplained: [],
     backfill: null,
     headSeen: false,
     blockedBy: null,
     skipped: 0,
     isWholeQueue: false,
   };
-  for (const hold of base.holds.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1)))
-    pass.heldRooms.set(hold.sessionId, keepRoom(pass.ranking, hold, pass.running));
-  return pass;
+}
+
+/** Who has to leave because a node drains: decided before anybody is placed. */
+function leavesOf(base: PassBase, now: Timestamp, clock: Alarm): Pick<Pass, 'running' | 'stops' | 'drains'> {
+  const { stops, drained, drains, nextWakeAt } = planDrains(base, now);
+  if (nextWakeAt !== null) wakeAt(clock, msOf(nextWakeAt));
+  const running = new Map(base.running.map((session) => [session.id as string, session]));
+  tellToGo(running, stops, clock);
+  return { running, stops: [...stops], drains: { drained, drains } };
 }
 
 /**
@@ -89,6 +102,7 @@ export function considerPage(
 }
 
 export function finishPass(pass: Pass): Plan {
+  explainAll(pass);
   if (pass.isWholeQueue) dropUnclaimed(pass);
   return {
     schema: PLAN_SCHEMA,
@@ -104,8 +118,7 @@ export function finishPass(pass: Pass): Plan {
     holds: pass.holds,
     droppedHolds: pass.droppedHolds,
     ends: pass.ends,
-    drains: [],
-    drained: [],
+    ...pass.drains,
     nextWakeAt: timestampOrNull(pass.clock.nextMs),
   };
 }
