@@ -61,7 +61,7 @@ export async function setMove(
   const made = await tx.first<{ due: boolean }>(sql`
     INSERT INTO node_moves (node, to_group, at, repeat, deadline_seconds, actor)
     VALUES (${name}, ${move.toGroup}, coalesce(${move.at}::timestamptz, now()), ${move.repeat}, ${move.deadlineSeconds}, ${move.actor})
-    RETURNING at <= now() AS due`);
+    RETURNING ${move.at}::timestamptz IS NULL OR at <= now() AS due`);
   if (made?.due === true) await beginMoveDrain(tx, name, `it moves to the group ${move.toGroup}`);
   return (await readNode(tx, name)) ?? 'missing';
 }

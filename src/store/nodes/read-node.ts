@@ -37,7 +37,7 @@ const DEVICES = sql`
 /** Protected work leaves when its minimum runtime is over, at the deadline at the latest, and each has its grace then. */
 const GONE_AT = sql`coalesce(s.gone_by, least(
   greatest(coalesce(s.started_at, now()) + s.min_runtime_ms * interval '1 ms', now()),
-  greatest(n.drain_deadline, now())) + s.grace_ms * interval '1 ms')`;
+  CASE WHEN n.drain_deadline IS NOT NULL THEN greatest(n.drain_deadline, now()) END) + s.grace_ms * interval '1 ms')`;
 const DRAIN = sql`
   SELECT CASE WHEN n.drain_since IS NOT NULL OR n.unhealthy_reason IS NOT NULL THEN json_build_object(
     'since', ${ISO(sql`coalesce(n.drain_since, n.unhealthy_since)`)}, 'reason', coalesce(n.drain_reason, n.unhealthy_reason),
