@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupText } from '../../src/cli/group-text.js';
 import { type PolicyPatch, policyPatch } from '../../src/cli/policy-settings.js';
-import { type Group, groupPolicySchema, patchGroupPolicySchema } from '../../src/contract/index.js';
+import { groupPolicySchema, patchGroupPolicySchema } from '../../src/contract/index.js';
 
 const rows: readonly (readonly [pair: string, PolicyPatch])[] = [
   ['backfill=easy', { backfill: 'easy' }],
@@ -74,7 +74,7 @@ test('a group is told with its policy, in the words that group set takes', () =>
   });
   const counts = { nodes: 2, pendingSessions: 3, runningSessions: 1, blockedBy: null };
   const group = { name: 'default', policy, domains: [], projects: [], ...counts, etag: '1', createdAt: '' };
-  const text = groupText(group as Group);
+  const text = groupText(group);
   expect(text).toMatch(/nodes: 2 {4}sessions: 1 run, 3 wait\n {2}for: everyone/);
   expect(text).toMatch(/backfill +easy: others may pass/);
   expect(text).toMatch(/preemption +on: sessions of lower priority of the same project, newest first; they go back/);
