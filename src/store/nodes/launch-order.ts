@@ -17,6 +17,7 @@ interface OrderRow {
   readonly spec: CreateSession;
   readonly sealed_secrets: Buffer | null;
   readonly lost_after_seconds: number;
+  readonly failed_attempts: number;
 }
 type Order = Omit<LaunchOrder, 'environment' | 'registryCredentials'>;
 
@@ -24,7 +25,7 @@ type Order = Omit<LaunchOrder, 'environment' | 'registryCredentials'>;
 const readOrder = (tx: Runner, node: string, kernel: { readonly id: KernelId; readonly attempt: number }) =>
   tx.first<OrderRow>(sql`
     SELECT s.id AS session_id, s.name AS session_name, r.epoch, k.role, k.group_role, k.rank, k.hostname, k.cpu_milli, k.memory_bytes,
-      n.engine_id, s.spec, b.sealed_secrets, coalesce((g.policy->>'lostAfterSeconds')::float8, 300) AS lost_after_seconds,
+      n.engine_id, s.spec, s.failed_attempts, b.sealed_secrets, coalesce((g.policy->>'lostAfterSeconds')::float8, 300) AS lost_after_seconds,
       s.placed_at + (s.spec->>'startDeadlineSeconds')::float8 * interval '1 second' AS deadline
     FROM reservations r JOIN sessions s ON s.id = r.session_id AND s.attempt = r.attempt
     JOIN kernels k ON k.id = r.kernel_id JOIN nodes n ON n.name = r.node JOIN resource_groups g ON g.name = s.group_name
@@ -105,8 +106,8 @@ export async function launchOrder(
     ports: isMain ? spec.ports : [],
     healthCheck: isMain ? (spec.healthCheck ?? null) : null,
     gracePeriodSeconds: spec.gracePeriodSeconds,
-    notice: spec.notice ?? { signal: 'SIGTERM' },
-    retryable: kernel.attempt < (spec.retry?.maxAttempts ?? 1),
+    notice: spec.notice,
+    retryable: row.failed_attempts + 1 < spec.retry.maxAttempts,
     contactLimitSeconds: contactLimitSeconds(row.lost_after_seconds),
     peers,
   };

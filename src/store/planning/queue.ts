@@ -1,13 +1,15 @@
-import type { GroupPolicy, Page, PageQuery, QueueEntry, Slots } from '../../contract/index.js';
+import type { Page, PageQuery, QueueEntry, Slots } from '../../contract/index.js';
 import { decodeCursor, pageOfRows } from '../cursor.js';
 import type { Runner } from '../database.js';
-import { type Sql, sql } from '../sql.js';
+import { policyOf } from '../settings/policy.js';
+import { sql } from '../sql.js';
 import type { QueuePlace } from './read-pending.js';
-import { type QueueState, reasonView, type WaitingRow } from './reason-view.js';
+import { type QueueState, reasonView } from './reason-view.js';
+import { WAITING_COLUMNS, type WaitingRow } from './waiting-row.js';
 
 interface GroupRow {
   readonly name: string;
-  readonly policy: GroupPolicy;
+  readonly policy: unknown;
   readonly id: string | null;
   readonly session: string | null;
   readonly queueRank: number | null;
@@ -24,7 +26,7 @@ export async function readQueueState(tx: Runner, group: string): Promise<QueueSt
     id === null || queueRank === null || submittedAt === null
       ? null
       : { id, name: session ?? id, queueRank, submittedAt };
-  return { name, policy, blocker };
+  return { name, policy: policyOf(policy), blocker };
 }
 
 /** Counted from the queue's index alone. */
@@ -39,9 +41,6 @@ export async function readAhead(
       AND (queue_rank, submitted_at, id) < (${place.queueRank}::int, ${place.submittedAt}::timestamptz, ${place.id}::text)`);
   return row ?? { ahead: 0, gpusAhead: 0 };
 }
-
-export const WAITING_COLUMNS: Sql = sql`
-  s.id, s.queue_rank AS "queueRank", s.submitted_at AS "submittedAt", s.reason, s.message, s.blockers, s.node_verdict AS nodes`;
 
 type EntryRow = WaitingRow &
   Slots & { readonly name: string; readonly user: string; readonly project: string; readonly priority: number };
@@ -64,12 +63,31 @@ const readPage = (
     ORDER BY s.queue_rank, s.submitted_at, s.id`);
 };
 
-function toEntry(row: EntryRow, queue: QueueState, position: number): QueueEntry {
-  const { reason, message, blockedBy } = reasonView(row, queue);
+interface Numbered {
+  readonly row: EntryRow;
+  readonly position: number;
+  readonly gpusAhead: number;
+}
+
+function toEntry({ row, ...place }: Numbered, queue: QueueState): QueueEntry {
+  const { reason, message, blockedBy, expectedStart, reservedNodes } = reasonView(row, queue);
   const { cpuMilli, memoryBytes, gpuCount, gpuMemoryBytes, name, user, project, priority, submittedAt } = row;
   const slots = { cpuMilli, memoryBytes, gpuCount, gpuMemoryBytes };
   const shown = { sessionId: row.id, name, user, project, priority, slots, submittedAt, reason, message, blockedBy };
-  return { position, ...shown, gpusAhead: 0, expectedStart: null, reservedNodes: [] };
+  return { ...place, ...shown, expectedStart, reservedNodes: [...reservedNodes] };
+}
+
+/** Places and GPUs ahead, counted on from the first row of the page. */
+function numbered(
+  rows: readonly EntryRow[],
+  first: { readonly ahead: number; readonly gpusAhead: number },
+): Numbered[] {
+  let { gpusAhead } = first;
+  return rows.map((row, index) => {
+    const entry = { row, position: first.ahead + index + 1, gpusAhead };
+    gpusAhead += row.gpuCount;
+    return entry;
+  });
 }
 
 const placeOf = (cursor: string | undefined): QueuePlace | null => {
@@ -84,11 +102,10 @@ export async function readQueue(tx: Runner, group: string, query: PageQuery): Pr
   if (queue === null) return null;
   const rows = await readPage(tx, group, { after: placeOf(query.cursor), limit: query.limit + 1 });
   const first = rows[0];
-  const { ahead } =
-    query.cursor === undefined || first === undefined ? { ahead: 0 } : await readAhead(tx, group, first);
-  const numbered = rows.map((row, index) => ({ row, position: ahead + index + 1 }));
-  return pageOfRows(numbered, query, {
-    item: ({ row, position }) => toEntry(row, queue, position),
+  const ahead =
+    query.cursor === undefined || first === undefined ? { ahead: 0, gpusAhead: 0 } : await readAhead(tx, group, first);
+  return pageOfRows(numbered(rows, ahead), query, {
+    item: (entry) => toEntry(entry, queue),
     key: ({ row }) => [row.submittedAt, String(row.queueRank), row.id],
   });
 }
