@@ -20,10 +20,10 @@ const unknown = (none: string): NoVictims => ({ none, earliest: null, expectedSt
  */
 export function noVictims(preemption: Preemption, session: SnapshotPending, { fit, offer, rule }: InVain): NoVictims {
   const { open, closed, later, starting } = offer;
-  const whom = `sessions ${rule.whom}`;
+  const sessions = (count: number): string => `${count} session${count === 1 ? '' : 's'} ${rule.whom}`;
   if (open.length + later.length + starting.length === 0) {
     const kept = closed.length === 0 ? '' : `; ${closed.length} are within what their projects are guaranteed`;
-    return unknown(`there are no ${whom} that could be stopped for it${kept}`);
+    return unknown(`there are no sessions ${rule.whom} that could be stopped for it${kept}`);
   }
   const ranking = whenLeft(preemption);
   vacateAll(ranking, open);
@@ -32,7 +32,7 @@ export function noVictims(preemption: Preemption, session: SnapshotPending, { fi
   if (count !== null && last?.fromMs != null) {
     const grace = longestGrace([...open, ...later.slice(0, count)]);
     const earliest = timestampOf(last.fromMs);
-    const text = `${later.length} ${whom} are within their minimum runtimes: enough of them may be stopped from ${earliest} on`;
+    const text = `${sessions(later.length)} within minimum runtimes: enough may be stopped from ${earliest} on`;
     const at = timestampOf(Math.max(preemption.nowMs, last.fromMs) + grace * 1000);
     return { none: text, earliest, expectedStart: { at, basis: `${text}; grace periods take up to ${grace} s` } };
   }
@@ -45,7 +45,7 @@ export function noVictims(preemption: Preemption, session: SnapshotPending, { fi
     );
   }
   const all = open.length + later.length + starting.length;
-  return unknown(`it would not fit even without the ${all} ${whom}`);
+  return unknown(`it would not fit even without the ${sessions(all)}`);
 }
 
 /** For another session like one before it in the pass: it waits for the same, but the room is the other's first. */

@@ -34,8 +34,8 @@ export function holdText({ stopped, awaited, at }: Held): string {
     stopped.length === 0
       ? []
       : [
-          `${stopped.length} sessions with ${gpus} GPU were told to end for it: ${named(stopped.map((each) => each.session))}`,
+          `${stopped.length} ${stopped.length === 1 ? 'session' : 'sessions'} with ${gpus} GPU told to end for it: ${named(stopped.map((each) => each.session))}`,
         ];
-  const waits = awaited.length === 0 ? [] : [`${awaited.length} end already: ${named(awaited)}`];
+  const waits = awaited.length === 0 ? [] : [`ending already: ${named(awaited)}`];
   return `${[...stops, ...waits].join('; ')}; the room is held, and free by ${at} at the latest`;
 }

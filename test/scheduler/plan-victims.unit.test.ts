@@ -68,7 +68,7 @@ describe('the set of victims', () => {
   test('is nobody when all of them together do not make room', () => {
     const world = group([four('node-a')], [onA(1, 0, 2), onA(2, 2, 2, { preemptible: false })]);
     expect(victimsFor(world, wants(4))).toMatchObject({
-      none: 'it would not fit even without the 1 sessions of lower priority than 50',
+      none: 'it would not fit even without the 1 session of lower priority than 50',
       earliest: null,
     });
   });
@@ -184,7 +184,7 @@ describe('what is told', () => {
   test('to the one that waits: how many were told, and by when they are gone', () => {
     const world = group([four('node-a')], [onA(1, 0, 2), onA(2, 2, 2, { gracePeriodSeconds: 60 })]);
     expect(victimsFor(world, wants(4))).toMatchObject({
-      message: `2 sessions with 4 GPU were told to end for it: r1 and r2; the room is held, and free by ${at(1)} at the latest`,
+      message: `2 sessions with 4 GPU told to end for it: r1 and r2; the room is held, and free by ${at(1)} at the latest`,
       expectedStart: { at: at(1) },
     });
   });
