@@ -72,7 +72,7 @@ export function sweep(pass: Pass, session: SnapshotPending): boolean {
 }
 
 /** A time, a dependency, the pause, a quota, what is guaranteed to others: whatever is free. */
-const keptBack = (pass: Pass, session: SnapshotPending, requested: Amounts): Refusal | null =>
+export const keptBack = (pass: Pass, session: SnapshotPending, requested: Amounts): Refusal | null =>
   heldBack({ group: pass.base.group, clock: pass.clock }, session) ??
   quotaRefusal(pass, session, requested) ??
   (pass.preemption?.book ? guaranteeRefusal(pass.preemption.book, session) : null);

@@ -15,7 +15,8 @@ interface Delay {
 }
 
 /** There is room now, but somebody ahead of it is promised that room before it would be gone. */
-export function refuseDelay({ session, where, reservations, nowMs }: Delay): Refusal {
+export function refuseDelay({ session, where, reservations: all, nowMs }: Delay): Refusal {
+  const reservations = all.filter(({ sessionId }) => sessionId !== session.id);
   const nodes = new Set(where.map(({ node }) => node));
   const untilMs = nowMs + lengthsOf(session).maxMs;
   const inItsWay = reservations.filter(

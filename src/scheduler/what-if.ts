@@ -1,13 +1,22 @@
-import type { Timestamp } from '../contract/ids.js';
-import type { Placed, Waiting } from '../contract/plan.js';
-import type { Snapshot, SnapshotPending } from '../contract/snapshot.js';
+import type { SessionId, Timestamp } from '../contract/ids.js';
+import type { Placed, Plan, Waiting } from '../contract/plan.js';
+import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
+import type { ExpectedStart } from '../contract/why.js';
+import { forecast } from './forecast.js';
 import { considerPage, finishPass, startPass } from './plan-pass.js';
 import { compareQueueOrder, inQueueOrder } from './queue-order.js';
+import { type QuotaAfter, quotaAfter } from './quota-after.js';
 import { skippedReason } from './skipped-reason.js';
 
 export type WhatIf = {
   /** Its place in the queue, from 1. */
   readonly position: number;
+  /** Now, or at the latest, if those who run keep their bounds; why it is not known. */
+  readonly expectedStart: ExpectedStart;
+  /** Where each limit that binds it would stand, were it placed. */
+  readonly quotaAfter: readonly QuotaAfter[];
+  /** Who would be told to end for it. */
+  readonly wouldStop: readonly Pick<SnapshotRunning, 'id' | 'name'>[];
 } & (
   | { readonly outcome: 'placed'; readonly placed: Placed; readonly waiting: null }
   /** `refused`: for a reason that no release changes. */
@@ -28,17 +37,43 @@ export function whatIf(snapshot: Snapshot, candidate: SnapshotPending, now: Time
   const { pending, ...base } = snapshot;
   const others = pending.filter(({ id }) => id !== candidate.id);
   const ahead = inQueueOrder(others.filter((session) => compareQueueOrder(session, candidate) < 0));
-  const position = ahead.length + 1;
   const pass = startPass(base, now);
   considerPage(pass, [...ahead, candidate]);
   const plan = finishPass(pass);
+  const stopped = plan.stops.filter(({ forSessionId }) => forSessionId === candidate.id);
+  const common = {
+    position: ahead.length + 1,
+    quotaAfter: quotaAfter(snapshot.quotas, candidate),
+    wouldStop: stopped.map(({ sessionId: id }) => ({
+      id,
+      name: snapshot.running.find((each) => each.id === id)?.name ?? id,
+    })),
+  };
+  const stops = plan.stops.filter(({ forSessionId }) => forSessionId === candidate.id);
+  const told = { position, wouldStop: stops.map(({ sessionId }) => sessionId) };
   const placed = plan.placed.find(({ sessionId }) => sessionId === candidate.id);
-  if (placed !== undefined) return { position, outcome: 'placed', placed, waiting: null };
-  const waiting = plan.waiting.find(({ sessionId }) => sessionId === candidate.id);
-  if (waiting !== undefined) {
-    return { position, outcome: NEVER.has(waiting.reason) ? 'refused' : 'waits', placed: null, waiting };
+  if (placed !== undefined) {
+    const expectedStart = { at: now, basis: 'it would be placed by the next pass' };
+    return { ...common, expectedStart, outcome: 'placed', placed, waiting: null };
   }
-  return { position, outcome: 'waits', placed: null, waiting: behind(plan, candidate, ahead) };
+  const waiting =
+    plan.waiting.find(({ sessionId }) => sessionId === candidate.id) ?? endsOrBehind(plan, candidate, ahead);
+  const queue = { ...snapshot, pending: [...ahead, candidate] };
+  const expectedStart =
+    waiting.expectedStart.at === null
+      ? (forecast(queue, candidate.id, now) ?? waiting.expectedStart)
+      : waiting.expectedStart;
+  const outcome = NEVER.has(waiting.reason) ? 'refused' : 'waits';
+  return { ...common, expectedStart, outcome, placed: null, waiting };
+}
+
+/** One that would end without having run waits for what it depends on, as far as a reason goes. */
+function endsOrBehind(plan: Plan, candidate: SnapshotPending, ahead: readonly SnapshotPending[]): Waiting {
+  const end = plan.ends.find(({ sessionId }) => sessionId === candidate.id);
+  if (end === undefined) return behind(plan, candidate, ahead);
+  const told = { reason: 'dependency_pending', message: end.message, blockers: [], violations: [] } as const;
+  const rest = { nodes: null, nearest: null, decay: null, expectedStart: { at: null, basis: 'never: it ends' } };
+  return { sessionId: candidate.id, version: candidate.version, ...rest, ...told, blockers: [], violations: [] };
 }
 
 function behind(

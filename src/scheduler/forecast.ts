@@ -1,0 +1,98 @@
+import type { GroupPolicy } from '../contract/group.js';
+import type { Timestamp } from '../contract/ids.js';
+import type { Snapshot, SnapshotPending } from '../contract/snapshot.js';
+import type { ExpectedStart } from '../contract/why.js';
+import { backfillOf, reserve } from './backfill.js';
+import { unboundedBasis } from './blocked.js';
+import { keptBack } from './consider.js';
+import { demandOf } from './demand.js';
+import { msOf } from './moments.js';
+import type { Pass } from './pass.js';
+import { seekerOf, shapeOf } from './place-now.js';
+import { considerPage, startPass } from './plan-pass.js';
+import { inQueueOrder } from './queue-order.js';
+import { amountsOf } from './quota-book.js';
+import { neverRefusal, unschedulableRefusal } from './standing-refusals.js';
+
+/** Sessions ahead that are looked at. With more of them ahead no start is told. */
+export const FORECAST_AHEAD_MAX = 500;
+
+const unknown = (because: string): ExpectedStart => ({ at: null, basis: `unknown, because ${because}` });
+
+/**
+ * When a waiting session will start at the latest, if those who run keep their bounds and nobody comes ahead of it: those
+ * ahead are given their earliest starts in queue order, then it gets its own. Under `none` nobody starts before those
+ * ahead of him. `null` for a session that is not in the queue. Changes nothing.
+ */
+export function forecast(snapshot: Snapshot, sessionId: string, now: Timestamp): ExpectedStart | null {
+  const queue = inQueueOrder(snapshot.pending);
+  const place = queue.findIndex(({ id }) => id === sessionId);
+  const session = queue[place];
+  if (session === undefined) return null;
+  const { pending: _pending, ...base } = snapshot;
+  const pass = startPass({ ...base, group: { ...base.group, policy: whileLooking(base.group.policy) } }, now);
+  const own = hindrance(pass, session);
+  if (own !== null) return own;
+  if (place > FORECAST_AHEAD_MAX)
+    return unknown(`${place} sessions are ahead of it, and at most ${FORECAST_AHEAD_MAX} are looked at`);
+  if (pass.heldRooms.has(session.id)) {
+    considerPage(pass, [session]);
+    const told = pass.waiting.find((each) => each.sessionId === sessionId);
+    if (told !== undefined) return told.expectedStart;
+  }
+  const { backfill } = base.group.policy;
+  const blocking = queue.slice(0, place).find((ahead) => !look(pass, ahead, backfill));
+  if (blocking !== undefined) return unknown(`${blocking.name} is ahead of it, and its start has no bound`);
+  return startOf(pass, session, base.group.policy);
+}
+
+/** Gives a session that is ahead its room. False when its start has no bound. */
+function look(pass: Pass, ahead: SnapshotPending, mode: GroupPolicy['backfill']): boolean {
+  const last = pass.backfill?.reservations.at(-1);
+  if (mode !== 'none' || last === undefined || pass.backfill === null) return considerPage(pass, [ahead]);
+  // Without backfill nobody starts before those ahead of him: neither now nor later.
+  const demand = demandOf(ahead);
+  if (keptBack(pass, ahead, amountsOf(demand)) !== null || hindrance(pass, ahead) !== null) return true;
+  return (
+    reserve(pass.backfill, { ...seekerOf(pass, ahead, { demand, shape: shapeOf(demand) }), fromMs: msOf(last.at) }) !==
+    null
+  );
+}
+
+/** Everybody ahead gets room in time, whatever the policy does about those behind. */
+const whileLooking = (policy: GroupPolicy): GroupPolicy => ({ ...policy, backfill: 'conservative', paused: false });
+
+/** What keeps it for a time that nobody knows. */
+function hindrance(pass: Pass, session: SnapshotPending): ExpectedStart | null {
+  const demand = demandOf(session);
+  const open = session.dependsOn.find(({ state }) => state === 'open');
+  if (open !== undefined) return unknown(`it depends on ${open.name}, whose end is not known`);
+  if (neverRefusal(pass.standing, demand) !== null) return unknown('no node of the group can ever hold it');
+  if (unschedulableRefusal(pass.standing, demand) !== null)
+    return unknown('no READY node could hold it even when empty');
+  return null;
+}
+
+function startOf(pass: Pass, session: SnapshotPending, policy: GroupPolicy): ExpectedStart {
+  const demand = demandOf(session);
+  pass.backfill ??= backfillOf(pass);
+  const { reservations } = pass.backfill;
+  const fromMs = earliestMs(pass, session);
+  const lastAhead = policy.backfill === 'none' ? reservations.map(({ at }) => msOf(at)) : [];
+  const notBefore = Math.max(fromMs, ...lastAhead.slice(-1));
+  const ahead = reservations.length;
+  const reservation = reserve(pass.backfill, {
+    ...seekerOf(pass, session, { demand, shape: shapeOf(demand) }),
+    fromMs: notBefore,
+  });
+  if (reservation === null) return { at: null, basis: unboundedBasis(pass) };
+  const behind = ahead === 0 ? '' : `, after ${ahead} that ${ahead === 1 ? 'waits' : 'wait'} ahead of it`;
+  const given = policy.paused ? ', once the group is no longer paused' : '';
+  return { at: reservation.at, basis: `${reservation.basis}${behind}${given}, if those who run keep their bounds` };
+}
+
+/** Its own start time and back-off. */
+function earliestMs({ clock }: Pass, { startsAt, retryAt }: SnapshotPending): number {
+  const moments = [startsAt, retryAt].flatMap((at) => (at === null ? [] : [msOf(at)]));
+  return Math.max(clock.nowMs, ...moments);
+}
