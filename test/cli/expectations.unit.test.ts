@@ -21,6 +21,9 @@ const session = (fields: Partial<SeenSession>): SeenSession => ({
   blockers: [],
   position: null,
   cause: null,
+  nodes: [],
+  expectedStart: null,
+  startedAt: null,
   ...fields,
 });
 const blocker = (fields: Partial<Blocker>): Blocker => ({
