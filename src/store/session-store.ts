@@ -114,8 +114,6 @@ export interface Stopped {
   readonly attempt: number;
   /** False when it had ended or was ending already. */
   readonly changed: boolean;
-  /** Groups where somebody waits for this session, which ended: to be marked dirty and kicked. */
-  readonly dependents?: readonly string[];
 }
 
 export interface Finished {

@@ -15,8 +15,8 @@ const FIRST = 1_000_000;
 
 async function fillNodes(client: pg.Client): Promise<void> {
   await client.query(
-    `INSERT INTO nodes (name, group_name, token_hash, state, cpu_milli, memory_bytes, agent_url, address, engine_id)
-     SELECT 'b' || lpad(n::text, 4, '0'), 'default', decode(md5(n::text), 'hex'), 'READY', 128000, 1::bigint << 40, 'http://x', 'x', 'e'
+    `INSERT INTO nodes (name, group_name, token_hash, reconciled, cpu_milli, memory_bytes, agent_url, address, engine_id)
+     SELECT 'b' || lpad(n::text, 4, '0'), 'default', decode(md5(n::text), 'hex'), true, 128000, 1::bigint << 40, 'http://x', 'x', 'e'
      FROM generate_series(1, $1::int) n`,
     [NODES],
   );

@@ -306,7 +306,9 @@ describe('who waits for a session', () => {
     await cancel(waiting);
     expect(await store.sessions.finish(sessionId, 1, true)).toMatchObject({ dependents: [] });
     const upstream = await submitAndAdmit(ledger);
-    await cancel(await submitAndAdmit(ledger, { dependsOn: [{ session: upstream }] }));
-    expect(await cancel(upstream)).toMatchObject({ state: 'CANCELLED', dependents: [] });
+    const behind = await submitAndAdmit(ledger, { dependsOn: [{ session: upstream }] });
+    await cancel(upstream);
+    expect(await end(upstream, 0)).toMatchObject({ state: 'CANCELLED', dependents: ['default'] });
+    await cancel(behind);
   });
 });

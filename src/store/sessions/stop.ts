@@ -4,7 +4,6 @@ import { recordEvent } from '../record-event.js';
 import type { SessionStore, Stopped, StopRequest } from '../session-store.js';
 import { json, sql } from '../sql.js';
 import { isPlatformFailure } from './outcome.js';
-import { dependentGroups } from './read-dependencies.js';
 
 interface StopRow {
   readonly state: SessionState;
@@ -86,8 +85,7 @@ async function stopRow(tx: Runner, request: StopRequest, row: StopRow): Promise<
   if (isFirst || isHarder) await recordStop(tx, request);
   if (row.state === 'PENDING') {
     await moveTo(tx, row, { ...request, to: 'CANCELLED' });
-    const dependents = await dependentGroups(tx, request.sessionId);
-    return { state: 'CANCELLED', attempt: row.attempt, changed: true, dependents };
+    return { state: 'CANCELLED', attempt: row.attempt, changed: true };
   }
   if (row.state === 'RUNNING' || row.state === 'PREEMPTING') {
     await moveTo(tx, row, { ...request, to: 'TERMINATING' });
