@@ -1,4 +1,4 @@
-import type { SessionId, Timestamp } from '../contract/ids.js';
+import type { Timestamp } from '../contract/ids.js';
 import type { Placed, Plan, Waiting } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import type { ExpectedStart } from '../contract/why.js';
@@ -49,8 +49,6 @@ export function whatIf(snapshot: Snapshot, candidate: SnapshotPending, now: Time
       name: snapshot.running.find((each) => each.id === id)?.name ?? id,
     })),
   };
-  const stops = plan.stops.filter(({ forSessionId }) => forSessionId === candidate.id);
-  const told = { position, wouldStop: stops.map(({ sessionId }) => sessionId) };
   const placed = plan.placed.find(({ sessionId }) => sessionId === candidate.id);
   if (placed !== undefined) {
     const expectedStart = { at: now, basis: 'it would be placed by the next pass' };
