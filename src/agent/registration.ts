@@ -45,7 +45,8 @@ export function registration(
 }
 
 /** A device whose memory is not known cannot be placed on, and the contract has no place for it. */
-function contractDevice({ fault, sharingFault, uuid, migParent, ...device }: FoundDevice): Device | undefined {
-  if (device.memoryBytes < 1) return undefined;
-  return { ...device, model: device.model.slice(0, 128), parentId: migParent ?? null };
+function contractDevice(device: FoundDevice): Device | undefined {
+  const { id, index, model, memoryBytes, simulated, healthy, sharing, migParent = null } = device;
+  if (memoryBytes < 1) return undefined;
+  return { id, index, model: model.slice(0, 128), memoryBytes, simulated, healthy, sharing, parentId: migParent };
 }
