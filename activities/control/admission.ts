@@ -1,4 +1,5 @@
 import type { KernelId, SessionId } from '../../src/contract/index.js';
+import { admissionQuestion } from '../../src/scheduler/admission-question.js';
 import { decideAdmission } from '../../src/scheduler/decide-admission.js';
 import type { AdmissionContext, AdmittedKernel } from '../../src/store/session-store.js';
 import type { Admission } from './control-activities.js';
@@ -22,7 +23,7 @@ export async function admit(dependencies: ControlDependencies, sessionId: string
     await kickGroup(dependencies, context.alreadyAdmitted.group);
     return { outcome: 'admitted', shown: context.alreadyAdmitted };
   }
-  const refusal = decideAdmission(questionOf(context));
+  const refusal = decideAdmission(admissionQuestion(context));
   if (refusal !== null) {
     await sessions.recordRefusal(id, refusal);
     return { outcome: 'refused', refusal };
@@ -31,27 +32,6 @@ export async function admit(dependencies: ControlDependencies, sessionId: string
   await kickGroup(dependencies, shown.group);
   return { outcome: 'admitted', shown };
 }
-
-const questionOf = (context: AdmissionContext): Parameters<typeof decideAdmission>[0] => {
-  const { spec } = context.submission;
-  return {
-    ...context,
-    request: {
-      architecture: spec.architecture ?? null,
-      gpuModel: spec.gpuModel ?? null,
-      clusterMode: spec.clusterMode,
-      kernels: expandKernels(spec.kernels).map(({ slots }) => ({ slots })),
-    },
-    wants: {
-      kind: spec.kind,
-      minRuntimeSeconds: spec.minRuntimeSeconds,
-      maxRuntimeSeconds: spec.maxRuntimeSeconds,
-      requiredNodes: spec.placement.nodesRequired ? spec.placement.nodes : [],
-    },
-    name: spec.name ?? null,
-    asked: { group: spec.group, project: spec.project ?? null },
-  };
-};
 
 type KernelGroups = AdmissionContext['submission']['spec']['kernels'];
 

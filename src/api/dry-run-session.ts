@@ -1,38 +1,22 @@
 import type {
   CreateSession,
   Principal,
+  Refusal,
   RouteAnswer,
   Session,
   Snapshot,
   SnapshotPending,
-  SnapshotQuota,
 } from '../contract/index.js';
-import { quotaMessage } from '../scheduler/quota-book.js';
+import { admissionQuestion } from '../scheduler/admission-question.js';
+import { decideAdmission } from '../scheduler/decide-admission.js';
+import { quotaAfter } from '../scheduler/quota-after.js';
 import { quotaNever } from '../scheduler/quota-never.js';
 import { type WhatIf, whatIf } from '../scheduler/what-if.js';
 import type { ApiDeps } from './deps.js';
-import { found, invalid, notFound } from './problem.js';
+import { found, ProblemError } from './problem.js';
 import { submissionOf } from './submit-session.js';
 
-const SLOTS = ['gpuCount', 'cpuMilli', 'memoryBytes', 'gpuMemoryBytes', 'sessions'] as const;
-
 type DryRun = Extract<RouteAnswer<'createSession'>, { readonly outcome: string }>;
-
-const isOf = (candidate: SnapshotPending) => (quota: SnapshotQuota) =>
-  quota.id === { user: candidate.userId, project: candidate.projectId, domain: candidate.domainId }[quota.scope];
-
-function requested(candidate: SnapshotPending, slot: (typeof SLOTS)[number]): number {
-  return slot === 'sessions' ? 1 : candidate.kernels.reduce((sum, { slots }) => sum + slots[slot], 0);
-}
-
-/** What each limit that binds would stand at, were it placed. */
-const quotaAfter = (quotas: readonly SnapshotQuota[], candidate: SnapshotPending): DryRun['quotaAfter'] =>
-  quotas.flatMap(({ scope, name, limits, held }) =>
-    SLOTS.flatMap((slot) => {
-      const limit = limits[slot];
-      return limit === undefined ? [] : [{ scope, name, slot, held: held[slot] + requested(candidate, slot), limit }];
-    }),
-  );
 
 function placedKernels(verdict: WhatIf, candidate: SnapshotPending): DryRun['kernels'] {
   const roles = new Map(candidate.kernels.map(({ id, role }) => [id, role]));
@@ -43,55 +27,58 @@ function placedKernels(verdict: WhatIf, candidate: SnapshotPending): DryRun['ker
   }));
 }
 
-function answerOf(snapshot: Snapshot, candidate: SnapshotPending): DryRun {
-  const now = new Date().toISOString();
-  const quotas = snapshot.quotas.filter(isOf(candidate));
-  const never = quotaNever(candidate, quotas);
-  const common = { quotaAfter: quotaAfter(quotas, candidate), wouldStop: [] };
-  if (never.length > 0) {
-    const reason = `${never[0]?.scope ?? 'user'}_quota`;
-    const start = { estimatedStart: null, estimateBasis: 'it can never start', position: null };
-    return { ...common, ...start, outcome: 'refused', kernels: [], reason, message: quotaMessage(never) };
-  }
-  const verdict = whatIf(snapshot, candidate, now);
-  const start = verdict.waiting?.expectedStart ?? { at: now, basis: 'there is room now' };
+/** For the quota or the size that refuses it; a crowded queue has no reason of its own. */
+function refusedBy(refusal: Refusal, candidate: SnapshotPending, snapshot: Snapshot): DryRun {
+  const [never] = quotaNever(
+    candidate,
+    snapshot.quotas.filter(({ scope, id }) => candidate[`${scope}Id`] === id),
+  );
+  const tooLarge = refusal.code === 'never_fits' ? whatIf(snapshot, candidate, snapshot.takenAt).waiting?.reason : null;
   return {
-    ...common,
+    outcome: 'refused',
+    kernels: [],
+    reason: tooLarge ?? (never === undefined ? null : `${never.scope}_quota`),
+    message: refusal.detail,
+    quotaAfter: [...quotaAfter(snapshot.quotas, candidate)],
+    estimatedStart: null,
+    estimateBasis: 'it can never start',
+    position: null,
+    wouldStop: [],
+  };
+}
+
+/** By the ledger's clock. */
+function answerOf(snapshot: Snapshot, candidate: SnapshotPending): DryRun {
+  const verdict = whatIf(snapshot, candidate, snapshot.takenAt);
+  const isNever = verdict.outcome === 'refused';
+  const { at, basis } = isNever ? { at: null, basis: 'it can never start' } : verdict.expectedStart;
+  return {
     outcome: verdict.outcome,
     kernels: placedKernels(verdict, candidate),
     reason: verdict.waiting?.reason ?? null,
     message: verdict.placed?.explanation ?? verdict.waiting?.message ?? '',
-    estimatedStart: start.at,
-    estimateBasis: start.basis,
+    quotaAfter: [...verdict.quotaAfter],
+    estimatedStart: at,
+    estimateBasis: basis,
     position: verdict.position,
+    wouldStop: verdict.wouldStop.map(({ id }) => id),
   };
 }
 
-/** By name, or as domain/name; the first of the caller's projects when the request names none. */
-function projectOf({ projects, domainName }: Principal, asked: string | undefined): void {
-  const names = projects.flatMap(({ name }) => [name, `${domainName}/${name}`]);
-  if (asked === undefined ? names.length === 0 : !names.includes(asked)) {
-    throw notFound(asked === undefined ? 'project of yours' : `project ${asked}`);
-  }
-}
+/** What cannot be asked for so, and what is taken already, is refused as the submission would be. */
+const isMistake = ({ code }: Refusal): boolean => code === 'invalid_request' || code === 'conflict';
 
-/** What the next pass would decide about this request, at its place in the queue. Nothing is written. */
+/** What admission and the next pass would decide about this request, at its place in the queue. Nothing is written. */
 export async function dryRunSession(deps: ApiDeps, principal: Principal, call: DryRunCall): Promise<DryRun> {
-  const { store } = deps;
+  const { sessions, planning } = deps.store;
   const { spec, sessionId } = call;
-  const what = `group ${spec.group}`;
-  found(await store.settings.getGroup(spec.group, principal), what);
-  projectOf(principal, spec.project);
-  for (const { folder } of spec.mounts) {
-    found(await store.folders.find(folder, principal), `folder ${folder}`);
-  }
-  for (const [index, { session }] of spec.dependsOn.entries()) {
-    if ((await store.sessions.find(session, principal)) === null) {
-      throw invalid(`/dependsOn/${index}/session`, `you can see no session named ${session}`);
-    }
-  }
-  const snapshot = found(await store.planning.snapshot(spec.group), what);
-  return answerOf(snapshot, store.sessions.candidate(submissionOf(deps, sessionId, { spec, principal })));
+  const submission = submissionOf(deps, sessionId, { spec, principal });
+  const context = await sessions.previewAdmission(submission);
+  const refusal = decideAdmission(admissionQuestion(context));
+  if (refusal !== null && isMistake(refusal)) throw new ProblemError(refusal);
+  const snapshot = found(await planning.snapshot(spec.group), `group ${spec.group}`);
+  const candidate = sessions.candidate(submission, context);
+  return refusal === null ? answerOf(snapshot, candidate) : refusedBy(refusal, candidate, snapshot);
 }
 interface DryRunCall {
   readonly spec: CreateSession;

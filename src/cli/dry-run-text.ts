@@ -1,5 +1,6 @@
 import type { DryRun } from '../sdk/index.js';
 import { formatAmount, formatUntil, resourceName } from './format-amounts.js';
+import { unknownText } from './start-text.js';
 
 /** What a session would get, for people: the outcome first, then where, when, and what it leaves of the quota. */
 export function dryRunText(answer: DryRun, now: Date): string {
@@ -18,7 +19,7 @@ const queueLines = ({ outcome, position }: DryRun): readonly string[] =>
 
 function startLines({ outcome, estimatedStart, estimateBasis }: DryRun, now: Date): readonly string[] {
   if (outcome === 'refused') return [];
-  if (estimatedStart === null) return [`  start unknown${estimateBasis === '' ? '' : `: ${estimateBasis}`}`];
+  if (estimatedStart === null) return [`  start ${unknownText(estimateBasis)}`];
   const basis = estimateBasis === '' ? '' : ` (${estimateBasis})`;
   const when = outcome === 'placed' ? 'now' : `by ${estimatedStart}, ${formatUntil(estimatedStart, now)}`;
   return [`  starts ${when}${basis}`];

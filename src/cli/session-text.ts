@@ -1,5 +1,6 @@
 import type { DeviceGuarantees, Session } from '../contract/index.js';
 import { formatAge, formatBytes, formatSeconds, formatSlots, formatUntil } from './format-amounts.js';
+import { unknownText } from './start-text.js';
 
 type Device = Session['kernels'][number]['devices'][number];
 const NOT_YET: readonly Session['state'][] = ['SUBMITTED', 'PENDING'];
@@ -49,7 +50,7 @@ function timeLines(session: Session, now: Date): readonly string[] {
 }
 
 const startText = ({ at, basis }: NonNullable<Session['expectedStart']>, now: Date): string =>
-  at === null ? `  start unknown, because ${basis}` : `  starts by ${at} (${formatUntil(at, now)}): ${basis}`;
+  at === null ? `  start ${unknownText(basis)}` : `  starts by ${at} (${formatUntil(at, now)}): ${basis}`;
 
 function stopLines(session: Session, now: Date): readonly string[] {
   const { priority, basePriority = priority, preemptible, resumable, protectedUntil } = session;

@@ -12,6 +12,7 @@ import { seeSession } from '../see-session.js';
 import { submissionOf, submitSession } from '../submit-session.js';
 import { waitFor } from '../wait-for.js';
 import { withHelp } from '../why-actions.js';
+import { withStart } from '../why-start.js';
 
 type Ids = Extract<
   OperationId,
@@ -70,7 +71,8 @@ export function sessionHandlers(deps: ApiDeps): Handlers<Ids> {
     },
     async whySession({ params }, { principal }) {
       const session = await see(params.session, principal);
-      return withHelp(found(await planning.why(session.id), `reason for ${session.name} yet`), session);
+      const why = found(await planning.why(session.id), `reason for ${session.name} yet`);
+      return withStart(deps, withHelp(why, session), session);
     },
     async stopSession({ params, body }, { principal }) {
       const session = await see(params.session, principal);

@@ -1,0 +1,29 @@
+import type { CreateSession } from '../contract/session.js';
+import type { AdmissionQuestion } from './decide-admission.js';
+
+/** What the ledger knows of a submission, whether it is stored or only asked about. */
+type Known = Omit<AdmissionQuestion, 'request' | 'wants' | 'name' | 'asked'> & {
+  readonly submission: { readonly spec: CreateSession };
+};
+
+/** The question of a submission and of a dry run, in the same words: both are refused alike. */
+export function admissionQuestion(known: Known): AdmissionQuestion {
+  const { spec } = known.submission;
+  return {
+    ...known,
+    request: {
+      architecture: spec.architecture ?? null,
+      gpuModel: spec.gpuModel ?? null,
+      clusterMode: spec.clusterMode,
+      kernels: spec.kernels.flatMap(({ count, slots }) => Array.from({ length: count }, () => ({ slots }))),
+    },
+    wants: {
+      kind: spec.kind,
+      minRuntimeSeconds: spec.minRuntimeSeconds,
+      maxRuntimeSeconds: spec.maxRuntimeSeconds,
+      requiredNodes: spec.placement.nodesRequired ? spec.placement.nodes : [],
+    },
+    name: spec.name ?? null,
+    asked: { group: spec.group, project: spec.project ?? null },
+  };
+}
