@@ -47,44 +47,65 @@ export const bookedBytes = (devices: DeviceTable, d: number, shareBytes: number)
 
 export function deviceTable(nodes: readonly SnapshotNode[], view: View, rules: DeviceRules): DeviceTable {
   const start = new Int32Array(nodes.length + 1);
-  for (const [i, { devices }] of nodes.entries()) start[i + 1] = (start[i] as number) + devices.length;
+  for (let i = 0; i < nodes.length; i += 1)
+    start[i + 1] = (start[i] as number) + (nodes[i] as SnapshotNode).devices.length;
   const size = start[nodes.length] as number;
   const modelNumbers = new Map<string, number>();
-  const table = {
-    start,
-    memoryBytes: new Float64Array(size),
-    leftBytes: new Float64Array(size),
-    model: new Int32Array(size),
-    may: new Uint8Array(size),
-    modelNumbers,
-  };
+  const memoryBytes = new Float64Array(size);
+  const leftBytes = new Float64Array(size);
+  const model = new Int32Array(size);
+  const may = new Uint8Array(size);
   let d = 0;
+  let lastModel: string | undefined;
+  let number = -1;
   for (const { devices } of nodes) {
     for (const device of devices) {
-      table.memoryBytes[d] = device.memoryBytes;
-      table.may[d] = mayOf(device, view, rules);
-      table.leftBytes[d] = view === 'now' ? device.memoryBytes - promisedBytes(device) : device.memoryBytes;
-      let number = modelNumbers.get(device.model);
-      if (number === undefined) {
-        number = modelNumbers.size;
-        modelNumbers.set(device.model, number);
+      if (device.model !== lastModel) {
+        lastModel = device.model;
+        number = numberOf(modelNumbers, lastModel);
       }
-      table.model[d] = number;
+      model[d] = number;
+      memoryBytes[d] = device.memoryBytes;
+      may[d] = mayOf(device, view, rules);
+      leftBytes[d] = view === 'now' ? device.memoryBytes - promisedBytes(device) : device.memoryBytes;
       d += 1;
     }
   }
-  return table;
+  return { start, memoryBytes, leftBytes, model, may, modelNumbers };
 }
 
-function mayOf({ healthy, sharing }: SnapshotDevice, view: View, { allowUnenforcedSharing }: DeviceRules): number {
+function numberOf(modelNumbers: Map<string, number>, model: string): number {
+  const known = modelNumbers.get(model);
+  if (known !== undefined) return known;
+  modelNumbers.set(model, modelNumbers.size);
+  return modelNumbers.size - 1;
+}
+
+/** The devices of the same nodes with all released, without reading them again. */
+export function releasedDevices(
+  devices: DeviceTable,
+  nodes: readonly SnapshotNode[],
+  { view, rules }: { readonly view: Exclude<View, 'now'>; readonly rules: DeviceRules },
+): DeviceTable {
+  const { may } = devices;
+  const broken = view === 'ever' && may.includes(0);
+  return {
+    ...devices,
+    leftBytes: devices.memoryBytes.slice(),
+    may: broken ? Uint8Array.from(nodes.flatMap((node) => node.devices.map((each) => mayOf(each, view, rules)))) : may,
+  };
+}
+
+function mayOf({ healthy, sharing }: SnapshotDevice, view: View, rules: DeviceRules): number {
   if (!healthy && view !== 'ever') return 0;
+  if (sharing === 'none') return rules.allowUnenforcedSharing ? MAY.whole | MAY.share : MAY.whole;
   // A hardware instance is a part of a device: it never serves a request for whole ones.
-  if (sharing === 'mig') return MAY.share | MAY.one;
-  return sharing === 'none' && !allowUnenforcedSharing ? MAY.whole : MAY.whole | MAY.share;
+  return sharing === 'mig' ? MAY.share | MAY.one : MAY.whole | MAY.share;
 }
 
 function promisedBytes({ heldBy, shares, sharing, memoryBytes }: SnapshotDevice): number {
   let promised = heldBy === null ? 0 : memoryBytes;
+  if (shares.length === 0) return promised;
   for (const share of shares) promised += sharing === 'mig' ? memoryBytes : share.memoryBytes;
   return promised;
 }

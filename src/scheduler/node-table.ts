@@ -9,6 +9,7 @@ import {
   deviceTable,
   MAY,
   refreshView,
+  releasedDevices,
   type View,
 } from './device-table.js';
 import type { Locality } from './locality.js';
@@ -69,10 +70,26 @@ export function nodeTable(
   rules: DeviceRules = { allowUnenforcedSharing: false },
 ): NodeTable {
   const nodes = sortedByName(nodesInAnyOrder);
-  const size = nodes.length;
-  const table: NodeTable = {
+  return tableOf(nodes, deviceTable(nodes, view, rules), {
     view,
     rules: { allowUnenforcedSharing: rules.allowUnenforcedSharing },
+    atMs: 0,
+  });
+}
+
+/** The nodes of a table of view `now` with all released, for the same moment. */
+export function releasedTable({ nodes, devices, rules, atMs }: NodeTable, view: Exclude<View, 'now'>): NodeTable {
+  return tableOf(nodes, releasedDevices(devices, nodes, { view, rules }), { view, rules, atMs });
+}
+
+function tableOf(
+  nodes: readonly SnapshotNode[],
+  devices: DeviceTable,
+  facts: Pick<NodeTable, 'view' | 'rules' | 'atMs'>,
+): NodeTable {
+  const size = nodes.length;
+  const table: NodeTable = {
+    ...facts,
     nodes,
     open: new Uint8Array(size),
     kinds: new Uint8Array(size),
@@ -80,38 +97,45 @@ export function nodeTable(
     memoryBytes: new Float64Array(size),
     gpuCount: new Float64Array(size),
     gpuMemoryBytes: new Float64Array(size),
-    devices: deviceTable(nodes, view, rules),
+    devices,
     views: new Map(),
     masks: new Map(),
     localities: new Map(),
-    atMs: 0,
     indices: undefined,
     moves: undefined,
     capacities: undefined,
   };
-  table.views.set('', { model: -1, whole: table.gpuCount, share: new Float64Array(size) });
-  for (let i = 0; i < size; i += 1) fillRow(table, i, nodes[i] as SnapshotNode);
+  const anyModel = { model: -1, whole: table.gpuCount, share: new Float64Array(size) };
+  table.views.set('', anyModel);
+  for (let i = 0; i < size; i += 1) {
+    fillRow(table, i, nodes[i] as SnapshotNode);
+    table.gpuMemoryBytes[i] = memoryLeft(devices, i);
+    refreshView(devices, anyModel, i);
+  }
   return table;
 }
 
-function fillRow(table: NodeTable, i: number, node: SnapshotNode): void {
+function fillRow(table: NodeTable, i: number, { capacity, used, devices, state }: SnapshotNode): void {
   const released = table.view !== 'now';
-  table.open[i] = (table.view === 'ever' ? isKnown(node) : node.state === 'READY') ? 1 : 0;
-  table.kinds[i] = kindsOf(node.capacity.cpuMilli, node.capacity.memoryBytes, node.devices.length);
-  table.cpuMilli[i] = node.capacity.cpuMilli - (released ? 0 : node.used.cpuMilli);
-  table.memoryBytes[i] = node.capacity.memoryBytes - (released ? 0 : node.used.memoryBytes);
-  refreshNode(table, i);
+  table.open[i] = (table.view === 'ever' ? capacity.cpuMilli > 0 : state === 'READY') ? 1 : 0;
+  table.kinds[i] = kindsOf(capacity.cpuMilli, capacity.memoryBytes, devices.length);
+  table.cpuMilli[i] = capacity.cpuMilli - (released ? 0 : used.cpuMilli);
+  table.memoryBytes[i] = capacity.memoryBytes - (released ? 0 : used.memoryBytes);
+}
+
+function memoryLeft({ start, leftBytes, may }: DeviceTable, i: number): number {
+  const end = start[i + 1] as number;
+  let bytes = 0;
+  for (let d = start[i] as number; d < end; d += 1) {
+    const left = leftBytes[d] as number;
+    if (left > 0 && may[d] !== 0) bytes += left;
+  }
+  return bytes;
 }
 
 /** After devices of node `i` changed. */
 function refreshNode({ devices, gpuMemoryBytes, views }: NodeTable, i: number): void {
-  const end = devices.start[i + 1] as number;
-  let bytes = 0;
-  for (let d = devices.start[i] as number; d < end; d += 1) {
-    const left = devices.leftBytes[d] as number;
-    if (devices.may[d] !== 0 && left > 0) bytes += left;
-  }
-  gpuMemoryBytes[i] = bytes;
+  gpuMemoryBytes[i] = memoryLeft(devices, i);
   for (const view of views.values()) refreshView(devices, view, i);
 }
 

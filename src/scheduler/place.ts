@@ -1,7 +1,7 @@
 import { type Assignment, type Attempt, giveBackAll, takeAll } from './assignment.js';
 import type { Demand } from './demand.js';
 import { explainOneNode, explainShares } from './explain-placement.js';
-import { deviceViewOf, holds, nodeTable } from './node-table.js';
+import { deviceViewOf, holds, releasedTable } from './node-table.js';
 import { nodesOpenTo } from './nodes-open-to.js';
 import { packShares } from './pack-devices.js';
 import { pickNode } from './pick-node.js';
@@ -80,11 +80,11 @@ export function nodesToTry(ranking: Ranking, demand: Demand): Uint8Array {
 /** null: there is nothing to avoid, or nowhere else to go. */
 export function withoutFailed(ranking: Ranking, demand: Demand, open: Uint8Array): Uint8Array | null {
   if (demand.avoid.length === 0) return null;
-  const { nodes, rules, atMs } = ranking.table;
+  const { nodes } = ranking.table;
   const failed = new Set(demand.avoid);
   const others = open.map((each, i) => (failed.has(nodes[i]?.name ?? '') ? 0 : each));
   if (!others.includes(1)) return null;
-  ranking.idle ??= rankingOf(nodeTable(nodes, 'empty', rules), ranking, { atMs });
+  ranking.idle ??= rankingOf(releasedTable(ranking.table, 'empty'), ranking);
   return canPlaceOn(ranking.idle, demand, others) ? others : null;
 }
 

@@ -51,7 +51,7 @@ export function startPass(given: PassBase, now: Timestamp): Pass {
     ranking,
     ...leaves,
     quotas: quotaBook(base.quotas),
-    standing: standingRefusals({ group, nodes: nodes.nodes, slotOrder: policy.slotOrder }),
+    standing: standingRefusals({ group, nodes: nodes.nodes, slotOrder: policy.slotOrder, now: nodes }),
     preemption: stopsSomebody
       ? preemptionOf(base, now, { ranking, heldRooms, droppedHolds, stops: leaves.stops })
       : null,

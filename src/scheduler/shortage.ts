@@ -29,21 +29,6 @@ export const neededSlots = (slotOrder: readonly SlotName[]): readonly NeededSlot
   ...new Set([...slotOrder, ...NEEDED]),
 ];
 
-function needAndFree(table: NodeTable, i: number, { unit, free }: Wanted): (slot: NeededSlot) => Omit<Lack, 'slot'> {
-  return (slot) => {
-    switch (slot) {
-      case 'gpuCount':
-        return { need: unit.gpuCount, free: free.whole[i] as number };
-      case 'gpuMemoryBytes':
-        return unit.isSimple
-          ? { need: unit.gpuMemoryBytes, free: free.share[i] as number }
-          : (firstUnpacked(table.devices, i, { unit, model: free.model }) ?? { need: 0, free: 0 });
-      default:
-        return { need: unit[slot], free: Math.max(0, table[slot][i] as number) };
-    }
-  };
-}
-
 interface Look {
   readonly wanted: Wanted;
   readonly slots: readonly NeededSlot[];
@@ -51,8 +36,32 @@ interface Look {
 
 /** What node `i` lacks for the unit, in `slots` order. */
 export function lacksOn(table: NodeTable, i: number, { wanted, slots }: Look): readonly Lack[] {
-  const amounts = needAndFree(table, i, wanted);
-  return slots.map((slot) => ({ slot, ...amounts(slot) })).filter(({ need, free }) => free < need);
+  const packed = unpackedOn(table, i, wanted);
+  return slots
+    .map((slot) =>
+      slot === 'gpuMemoryBytes' && packed !== undefined
+        ? { slot, ...packed }
+        : { slot, need: wanted.unit[slot], free: Math.max(0, freeOn(table, i, { wanted, slot })) },
+    )
+    .filter(({ need, free }) => free < need);
+}
+
+function freeOn(
+  table: NodeTable,
+  i: number,
+  { wanted: { free }, slot }: { readonly wanted: Wanted; readonly slot: NeededSlot },
+): number {
+  if (slot === 'gpuCount') return free.whole[i] as number;
+  return (slot === 'gpuMemoryBytes' ? free.share[i] : table[slot][i]) as number;
+}
+
+/** Of several shares: the first that finds no device beside the others. */
+function unpackedOn(
+  { devices }: NodeTable,
+  i: number,
+  { unit, free }: Wanted,
+): { readonly need: number; readonly free: number } | undefined {
+  return unit.isSimple ? undefined : (firstUnpacked(devices, i, { unit, model: free.model }) ?? { need: 0, free: 0 });
 }
 
 /** The node among `mask` that lacks least, slot by slot in `slots` order; ties by name. -1 when the mask is empty. */
@@ -62,12 +71,15 @@ export function nearestNode(table: NodeTable, mask: Uint8Array, { wanted, slots 
   let missing = new Float64Array(slots.length);
   for (let i = 0; i < mask.length; i += 1) {
     if (mask[i] === 0) continue;
-    const amounts = needAndFree(table, i, wanted);
+    const packed = unpackedOn(table, i, wanted);
     let order = 0;
-    for (const [k, slot] of slots.entries()) {
-      const { need, free } = amounts(slot);
-      missing[k] = Math.max(0, need - free);
-      if (order === 0) order = (missing[k] as number) - (least[k] as number);
+    for (let k = 0; k < slots.length; k += 1) {
+      const slot = slots[k] as NeededSlot;
+      const isPacked = packed !== undefined && slot === 'gpuMemoryBytes';
+      const need = isPacked ? packed.need : wanted.unit[slot];
+      const lack = need - Math.max(0, isPacked ? packed.free : freeOn(table, i, { wanted, slot }));
+      missing[k] = lack > 0 ? lack : 0;
+      if (order === 0) order = (missing[k] ?? 0) - (least[k] ?? 0);
     }
     if (nearest >= 0 && order >= 0) continue;
     nearest = i;

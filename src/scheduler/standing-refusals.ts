@@ -1,11 +1,10 @@
 import type { GroupPolicy } from '../contract/group.js';
 import type { SnapshotNode } from '../contract/snapshot.js';
 import { type Demand, shapeKey } from './demand.js';
-import type { DeviceRules } from './device-table.js';
 import type { Refusal } from './explain-blocked.js';
 import { explainUnschedulable } from './explain-unschedulable.js';
 import { refusalsIn } from './fits-ever.js';
-import { type NodeTable, nodeTable } from './node-table.js';
+import { type NodeTable, nodeTable, releasedTable } from './node-table.js';
 import { canPlace } from './place.js';
 import { rankingOf } from './ranking.js';
 
@@ -17,18 +16,15 @@ export interface Standing {
   readonly group: string;
   readonly nodes: readonly SnapshotNode[];
   readonly slotOrder: GroupPolicy['slotOrder'];
-  readonly rules?: DeviceRules;
-  /** Milliseconds since 1970: what starts then has to be gone in time from a node that moves. */
-  readonly atMs?: number;
+  /** The nodes as they are now, where there is such a table already. */
+  readonly now?: NodeTable;
   readonly never: Map<string, Refusal | null>;
   readonly unschedulable: Map<string, Refusal | null>;
   ever: NodeTable | undefined;
   empty: NodeTable | undefined;
 }
 
-export const standingRefusals = (
-  base: Pick<Standing, 'group' | 'nodes' | 'slotOrder' | 'rules' | 'atMs'>,
-): Standing => ({
+export const standingRefusals = (base: Pick<Standing, 'group' | 'nodes' | 'slotOrder' | 'now'>): Standing => ({
   ...base,
   never: new Map(),
   unschedulable: new Map(),
@@ -38,17 +34,17 @@ export const standingRefusals = (
 
 /** The READY nodes as if all were released. */
 export function emptyNodes(standing: Standing): NodeTable {
-  if (standing.empty === undefined) {
-    standing.empty = nodeTable(standing.nodes, 'empty', standing.rules);
-    standing.empty.atMs = standing.atMs ?? 0;
-  }
+  standing.empty ??= released(standing, 'empty');
   return standing.empty;
 }
+
+const released = ({ now, nodes }: Standing, view: 'empty' | 'ever'): NodeTable =>
+  now === undefined ? nodeTable(nodes, view) : releasedTable(now, view);
 
 /** More than the group's nodes can ever hold, or of a kind that none has. */
 export function neverRefusal(standing: Standing, demand: Demand): Refusal | null {
   return remembered(standing.never, demand, () => {
-    const ever = (standing.ever ??= nodeTable(standing.nodes, 'ever', standing.rules));
+    const ever = (standing.ever ??= released(standing, 'ever'));
     return refusalsIn(ever, demand, standing.slotOrder)[0] ?? null;
   });
 }
