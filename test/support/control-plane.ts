@@ -110,7 +110,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     async settled() {
       await eventually('nothing is held', async () => {
         const { nodes } = (await ledger.store.planning.snapshot('default')) ?? { nodes: [] };
-        return nodes.every(({ devices }) => devices.every(({ heldBy }) => heldBy === null));
+        return nodes.every(({ devices }) =>
+          devices.every(({ heldBy, shares }) => heldBy === null && shares.length === 0),
+        );
       });
       const broken = await unsound(ledger.store);
       if (Object.keys(broken).length > 0) throw new Error(`the ledger is unsound: ${JSON.stringify(broken)}`);
