@@ -3,7 +3,7 @@ import type { SnapshotPending } from '../contract/snapshot.js';
 import { type Demand, demandOf } from './demand.js';
 import { place, unplace } from './place.js';
 import type { Ranking } from './ranking.js';
-import { type RoomGauge, roomGauge } from './room-gauge.js';
+import { roomGauge } from './room-gauge.js';
 import { occupy, occupyIfFree, placedKernelsOf, type Room, vacate } from './rooms.js';
 
 /** Who leaves: a gang with all its rooms. */
@@ -67,42 +67,47 @@ export function leastVictims<Victim extends Leaving>(
 ): LeastSet<Victim> | null {
   const count = shortestRun(ranking, fit, candidates);
   if (count === null) return null;
-  const run = candidates.slice(0, count);
-  const gauge = roomGauge(ranking, fit.demand);
-  if (gauge === null) return putBackBeside(ranking, fit, run);
-  const victims = putBackByCount(ranking, gauge, run);
-  const kernels = takeRoom(ranking, fit);
-  return kernels === null ? null : { victims, kernels };
+  const { victims, kernels } = putBack(ranking, fit, candidates.slice(0, count));
+  const room = kernels ?? takeRoom(ranking, fit);
+  if (room === null) return null;
+  if (kernels !== null) occupyAll(ranking, [{ session: { kernels } }]);
+  return { victims, kernels: room };
 }
 
 /** How many of the candidates, from the first on, make room; they have left the ranking then. null when all do not. */
 export function shortestRun(ranking: Ranking, fit: Fit, candidates: readonly Leaving[]): number | null {
   const gauge = roomGauge(ranking, fit.demand);
-  if (gauge === null) return shortestRunByPlacing(ranking, fit, candidates);
   ranking.lists = undefined;
-  for (const [count, candidate] of candidates.entries()) {
-    if (gauge.fits()) return count;
+  let gone = 0;
+  while (!gauge.fits()) {
+    const candidate = candidates[gone];
+    if (candidate === undefined) return null;
     vacateAll(ranking, [candidate]);
     gauge.refresh(nodesOf(candidate));
+    gone += 1;
   }
-  return gauge.fits() ? candidates.length : null;
+  return gauge.isExact ? gone : shortestRunByPlacing(ranking, fit, { candidates, from: gone });
 }
 
-/** By doubling, then halving: more room never hurts. */
-function shortestRunByPlacing(ranking: Ranking, fit: Fit, candidates: readonly Leaving[]): number | null {
-  let gone = 0;
+/** The first `from` have left. By doubling, then halving: more room never hurts. */
+function shortestRunByPlacing(
+  ranking: Ranking,
+  fit: Fit,
+  { candidates, from }: { readonly candidates: readonly Leaving[]; readonly from: number },
+): number | null {
+  let gone = from;
   const suffices = (count: number): boolean => {
     if (count > gone) vacateAll(ranking, candidates.slice(gone, count));
     else occupyAll(ranking, candidates.slice(count, gone));
     gone = count;
     return hasRoom(ranking, fit);
   };
-  let tooFew = -1;
-  let enough = 0;
-  while (!suffices(enough)) {
+  let tooFew = from - 1;
+  let enough = from;
+  for (let step = 1; !suffices(enough); step *= 2) {
     if (enough === candidates.length) return null;
     tooFew = enough;
-    enough = Math.min(candidates.length, Math.max(1, enough * 2));
+    enough = Math.min(candidates.length, enough + step);
   }
   while (enough - tooFew > 1) {
     const middle = (enough + tooFew) >>> 1;
@@ -112,47 +117,49 @@ function shortestRunByPlacing(ranking: Ranking, fit: Fit, candidates: readonly L
   return suffices(enough) ? enough : null;
 }
 
-/** Those that cannot be put back, the last first: a look at the victim's own nodes decides. */
-function putBackByCount<Victim extends Leaving>(
-  ranking: Ranking,
-  gauge: RoomGauge,
-  run: readonly Victim[],
-): readonly Victim[] {
-  ranking.lists = undefined;
-  const needed = run.toReversed().filter((victim) => {
-    occupyAll(ranking, [victim]);
-    gauge.refresh(nodesOf(victim));
-    if (gauge.fits()) return false;
-    vacateAll(ranking, [victim]);
-    gauge.refresh(nodesOf(victim));
-    return true;
-  });
-  return needed.toReversed();
-}
-
-/** The same for kernels that differ: one whose old room nobody takes goes back at once, for another the session is placed anew. */
-function putBackBeside<Victim extends Leaving>(
+/**
+ * Those that cannot be put back, the last first. The gauge mostly decides, from the victim's own nodes; where it is not
+ * exact the session is placed anew, unless its room stands beside the victim. `kernels` is that room, not taken; null where it
+ * was not needed.
+ */
+function putBack<Victim extends Leaving>(
   ranking: Ranking,
   fit: Fit,
   run: readonly Victim[],
-): LeastSet<Victim> | null {
-  let kernels = takeRoom(ranking, fit);
-  if (kernels === null) return null;
-  const needed: Victim[] = [];
-  for (const victim of run.toReversed()) {
-    if (occupyIfFree(ranking, victim.session.kernels)) continue;
-    vacateAll(ranking, [{ session: { kernels } }]);
+): { readonly victims: readonly Victim[]; readonly kernels: readonly PlacedKernel[] | null } {
+  const gauge = roomGauge(ranking, fit.demand);
+  ranking.lists = undefined;
+  let kernels = gauge.isExact ? null : peekRoom(ranking, fit);
+  const isNeeded = (victim: Victim): boolean => {
+    const nodes = nodesOf(victim);
     occupyAll(ranking, [victim]);
-    const elsewhere = takeRoom(ranking, fit);
-    if (elsewhere !== null) {
-      kernels = elsewhere;
-      continue;
+    gauge.refresh(nodes);
+    if (gauge.fits()) {
+      if (gauge.isExact || (kernels !== null && standsOn(ranking, kernels, nodes))) return false;
+      const elsewhere = peekRoom(ranking, fit);
+      kernels = elsewhere ?? kernels;
+      if (elsewhere !== null) return false;
     }
     vacateAll(ranking, [victim]);
-    occupyAll(ranking, [{ session: { kernels } }]);
-    needed.push(victim);
-  }
-  return { victims: needed.toReversed(), kernels };
+    gauge.refresh(nodes);
+    return true;
+  };
+  return { victims: run.toReversed().filter(isNeeded).toReversed(), kernels };
+}
+
+/** The room that the session would get; it is not taken. */
+function peekRoom(ranking: Ranking, fit: Fit): readonly PlacedKernel[] | null {
+  const kernels = takeRoom(ranking, fit);
+  if (kernels !== null) vacateAll(ranking, [{ session: { kernels } }]);
+  return kernels;
+}
+
+/** Whether what of the room lies on these nodes is free; nothing is taken. */
+function standsOn(ranking: Ranking, kernels: readonly PlacedKernel[], nodes: ReadonlySet<string>): boolean {
+  const rooms = kernels.filter(({ node }) => nodes.has(node));
+  const isFree = occupyIfFree(ranking, rooms);
+  if (isFree) vacateAll(ranking, [{ session: { kernels: rooms } }]);
+  return isFree;
 }
 
 const nodesOf = ({ session }: Leaving): ReadonlySet<string> => new Set(session.kernels.map(({ node }) => node));
