@@ -299,3 +299,49 @@ describe('a LOST node', () => {
     expect(await unsound(store)).toEqual({});
   });
 });
+
+describe('a share of a device', () => {
+  test('is shown with its limit and with what it promises, on the session and on the node', async () => {
+    const facts = nodeFacts(2);
+    const devices = facts.devices.map((device, index) => ({
+      ...device,
+      sharing: index === 0 ? ('mps' as const) : device.sharing,
+    }));
+    await store.nodes.register('n1', { ...facts, devices });
+    const slots = { cpuMilli: 100, memoryBytes: GIB };
+    const share = { role: 'main', slots: { ...slots, gpuMemoryBytes: 8 * GIB }, gpuMemoryLimitBytes: 10 * GIB };
+    const sessionId = await submitAndAdmit(ledger, { kernels: [share] });
+    const pass = await openPass(store);
+    const [pending] = await pass.nextPage();
+    if (pending === undefined) throw new Error('nobody waits');
+    const kernels = pending.kernels.map((kernel) => ({
+      kernelId: kernel.id,
+      node: 'n1',
+      deviceIds: ['gpu-0'],
+      slots: kernel.slots,
+    }));
+    const placed = [{ sessionId, version: pending.version, explanation: 'on n1', kernels }];
+    expect(await pass.commit(emptyPlan(pass, { placed }))).toMatchObject({ dropped: 0 });
+    await pass.close();
+    const guarantees = { memory: 'enforced', compute: 'together', faults: 'shared' };
+    const shown = await store.sessions.get(sessionId, ledger.admin);
+    expect(shown?.kernels[0]?.devices).toMatchObject([
+      { id: 'gpu-0', share: { memoryBytes: 8 * GIB, limitBytes: 10 * GIB, sharing: 'mps' }, guarantees },
+    ]);
+    const held = (await store.nodes.get('n1'))?.devices[0];
+    expect(held).toMatchObject({ heldBy: null, sharing: 'mps', shares: [{ sessionId, memoryBytes: 8 * GIB }] });
+    expect(await unsound(store)).toEqual({});
+    const whole = await startSession(ledger);
+    expect((await store.sessions.get(whole.sessionId, ledger.admin))?.kernels[0]?.devices).toMatchObject([
+      { id: 'gpu-1', share: null, guarantees: { memory: 'enforced', compute: 'exclusive', faults: 'isolated' } },
+    ]);
+    expect((await store.nodes.get('n1'))?.devices[1]).toMatchObject({
+      heldBy: { sessionId: whole.sessionId },
+      shares: [],
+    });
+    await store.sessions.requestStop(stopOf(sessionId));
+    await store.sessions.finish(sessionId, 1, true);
+    expect((await store.nodes.get('n1'))?.devices[0]?.shares).toEqual([]);
+    expect(await unsound(store)).toEqual({});
+  });
+});
