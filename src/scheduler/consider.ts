@@ -12,6 +12,7 @@ import { canStillBeHad, dropRoom, enterRoom } from './held-rooms.js';
 import { makeRoom } from './make-room.js';
 import type { Pass } from './pass.js';
 import { placeNow, shapeOf } from './place-now.js';
+import { noteRoom } from './preemption.js';
 import {
   type Amounts,
   amountsOf,
@@ -46,16 +47,21 @@ export function consider(pass: Pass, session: SnapshotPending): void {
   if (own === 'entered') return;
   if (own !== null) return wait(pass, session, own);
 
-  const attempt = placeNow(pass, session, demand);
+  const shape = shapeOf(demand);
+  const attempt = placeNow(pass, session, { demand, shape });
   if ('kernels' in attempt) return start(pass, session, { ...attempt, requested });
 
-  const standing = neverRefusal(pass.standing, demand) ?? unschedulableRefusal(pass.standing, demand);
-  if (standing !== null) return wait(pass, session, standing);
+  // What waits for room could be held by some node: it is not asked again for the same shape.
+  if (!pass.openShapes.has(shape)) {
+    const standing = neverRefusal(pass.standing, demand) ?? unschedulableRefusal(pass.standing, demand);
+    if (standing !== null) return wait(pass, session, standing);
+    pass.openShapes.add(shape);
+  }
 
   const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session) : null;
   if (made !== null && 'reason' in made) return wait(pass, session, made);
 
-  wait(pass, session, blocked(pass, session, { demand, shape: shapeOf(demand), none: made, ...attempt }));
+  wait(pass, session, blocked(pass, session, { demand, shape, none: made, ...attempt }));
 }
 
 /** Behind a session that stops the pass: who ends all the same, and who has room of his own. False: nothing is decided. */

@@ -96,9 +96,10 @@ export function earliestOn(
 }
 
 /** No start is before this: the first moment with enough devices and amounts, whatever comes after it. */
-export function notBefore({ size, timesMs, wholeCounts, soft, ...hard }: Profile, { unit, fromMs }: SpanAsk): number {
-  const { cpuMilli, memoryBytes } = soft ?? hard;
-  for (let s = segmentAt({ timesMs, size }, fromMs); s < size; s += 1) {
+export function notBefore(profile: Profile, { unit, fromMs }: SpanAsk): number {
+  const { size, timesMs, wholeCounts } = profile;
+  const { cpuMilli, memoryBytes } = profile.soft ?? profile;
+  for (let s = segmentAt(profile, fromMs); s < size; s += 1) {
     if ((wholeCounts[s] as number) < unit.gpuCount || (cpuMilli[s] as number) < unit.cpuMilli) continue;
     if ((memoryBytes[s] as number) >= unit.memoryBytes) return Math.max(timesMs[s] as number, fromMs);
   }

@@ -29,7 +29,7 @@ export interface Start {
   readonly spread: readonly PlacedKernel[] | null;
 }
 
-/** What is known of a shape: per node the earliest start, exact when its version is the node's, else a lower bound. */
+/** Per node a lower bound of the start; of a shape with its length exact when its version is the node's. */
 interface Memory {
   readonly lowerMs: Float64Array;
   readonly versions: Int32Array;
@@ -57,7 +57,10 @@ export function earliestStart(
     : null;
   const ask = { unit: spanUnitOf(session.kernels, gpuModel), fromMs, maxMs, minMs };
   const known = memoryOf(memory, timeline, `${view.key};${fromMs};${maxMs};${minMs};${shape}`);
-  const single = earliestSingle(timeline, { mask: seeker.mask, ask, view, known }, limitMs);
+  const { cpuMilli, memoryBytes, gpuCount, shares } = ask.unit;
+  const unitKey = `${cpuMilli},${memoryBytes},${gpuCount},${shares.join('+')}`;
+  const floor = memoryOf(memory, timeline, `floor;${view.key};${fromMs};${unitKey}`);
+  const single = earliestSingle(timeline, { mask: seeker.mask, ask, view, known, floor }, limitMs);
   if (session.clusterMode === 'single-node' || session.kernels.length === 1 || single.atMs <= fromMs) return single;
   const from = Math.max(fromMs, known.gangMs);
   const gang = earliestGang(
@@ -92,21 +95,18 @@ interface SingleSearch {
   readonly ask: SpanAsk;
   readonly view: View;
   readonly known: Memory;
+  /** Of all requests for the same amounts, however long they may run. */
+  readonly floor: Memory;
 }
 
 function earliestSingle(timeline: Timeline, search: SingleSearch, limitMs: number): Start {
-  const { mask, known } = search;
+  const { mask } = search;
   let bestMs = limitMs;
   let nodes: number[] = [];
   // The node that may be the first is looked at first: it spares most others.
-  let first = -1;
-  for (let i = 0; i < mask.length; i += 1) {
-    if (mask[i] === 0) continue;
-    if (known.lowerMs[i] === UNKNOWN) known.lowerMs[i] = notBefore(profileIn(timeline, search.view, i), search.ask);
-    if (first < 0 || (known.lowerMs[i] as number) < (known.lowerMs[first] as number)) first = i;
-  }
+  const first = lowestBound(timeline, search);
   if (first < 0) return { atMs: Number.POSITIVE_INFINITY, nodes, spread: null };
-  bestMs = Math.min(bestMs, Math.max(exactly(timeline, search, { i: first, limitMs: bestMs }), timeline.nowMs));
+  bestMs = Math.min(bestMs, exactly(timeline, search, { i: first, limitMs: bestMs }));
   let afterMs = Number.POSITIVE_INFINITY;
   for (let i = 0; i < mask.length; i += 1) {
     if (mask[i] === 0) continue;
@@ -120,6 +120,29 @@ function earliestSingle(timeline: Timeline, search: SingleSearch, limitMs: numbe
     if (Number.isFinite(atMs)) nodes.push(i);
   }
   return nodes.length > 0 ? { atMs: bestMs, nodes, spread: null } : { atMs: afterMs, nodes, spread: null };
+}
+
+/** Brings the lower bounds up to what is known without regard to lengths. The node with the lowest, -1 without nodes. */
+function lowestBound(timeline: Timeline, { mask, ask, view, known, floor }: SingleSearch): number {
+  const { lines } = timeline;
+  const { lowerMs } = known;
+  let first = -1;
+  let firstMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < mask.length; i += 1) {
+    if (mask[i] === 0) continue;
+    const { version } = lines[i] as NodeLine;
+    if (floor.versions[i] !== version) {
+      floor.lowerMs[i] = notBefore(profileIn(timeline, view, i), ask);
+      floor.versions[i] = version;
+    }
+    const floorMs = floor.lowerMs[i] as number;
+    if (floorMs > (lowerMs[i] as number)) lowerMs[i] = floorMs;
+    if (first < 0 || (lowerMs[i] as number) < firstMs) {
+      first = i;
+      firstMs = lowerMs[i] as number;
+    }
+  }
+  return first;
 }
 
 /** Exact up to the limit, some moment after it beyond. */

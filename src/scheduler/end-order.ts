@@ -17,6 +17,7 @@ export function endOrderOf(
 }
 
 function dependencyEnd(session: SnapshotPending): EndOrder | null {
+  if (session.dependsOn.length === 0) return null;
   const failed = session.dependsOn.filter(({ state, onFailure }) => state === 'failed' && onFailure !== 'ignore');
   if (failed.length === 0) return null;
   const fails = failed.some(({ onFailure }) => onFailure === 'fail');

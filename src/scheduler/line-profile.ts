@@ -6,6 +6,8 @@ export interface View {
   readonly endOf: (lease: Lease) => number;
   /** Takes whose owner may stop him once his minimum has passed. Null when there is none. */
   readonly isSoft: ((take: Take) => boolean) | null;
+  /** What was worked out of each line, of which version. */
+  readonly seen: ({ readonly profile: Profile; readonly version: number } | undefined)[];
 }
 
 interface Amounts {
@@ -32,7 +34,7 @@ interface Event {
   readonly isSoft: boolean;
 }
 
-export function profileOf(line: NodeLine, view: View, nowMs: number): Profile {
+export function profileOf(line: NodeLine, view: Pick<View, 'endOf' | 'isSoft'>, nowMs: number): Profile {
   const events = eventsOf(line, view).toSorted((a, b) => a.atMs - b.atMs);
   const moments = [nowMs];
   for (const { atMs } of events) if (atMs > (moments.at(-1) as number)) moments.push(atMs);
@@ -61,7 +63,7 @@ function countWhole({ whole }: NodeLine, { free }: Amounts, size: number): Int32
 }
 
 /** What comes before now, or never, is no event: a take that has begun is in force from the first moment. */
-function eventsOf({ leases, takes }: NodeLine, { endOf, isSoft }: View): Event[] {
+function eventsOf({ leases, takes }: NodeLine, { endOf, isSoft }: Pick<View, 'endOf' | 'isSoft'>): Event[] {
   const events: Event[] = [];
   for (const lease of leases) {
     const atMs = endOf(lease);

@@ -41,6 +41,8 @@ export interface Pass {
   readonly started: { readonly session: SnapshotPending; readonly kernels: readonly PlacedKernel[] }[];
   /** Shapes that no room was found for. */
   readonly fullShapes: Set<string>;
+  /** Shapes that some READY node could hold. */
+  readonly openShapes: Set<string>;
   /** Sessions without room, by their place in `waiting`: explained at the end, once a shape, by what is left then. */
   readonly unexplained: {
     readonly index: number;

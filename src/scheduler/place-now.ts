@@ -24,10 +24,9 @@ export type NotFound = 'no-room' | 'gave-up' | { readonly where: readonly Placed
 export function placeNow(
   pass: Pass,
   session: SnapshotPending,
-  demand: Demand,
+  { demand, shape }: { readonly demand: Demand; readonly shape: string },
 ): Found | { readonly notFound: NotFound } {
   const { ranking, backfill } = pass;
-  const shape = shapeOf(demand);
   if (pass.fullShapes.has(shape)) return { notFound: 'no-room' };
   const attempt = place(ranking, demand);
   if (typeof attempt === 'string') {

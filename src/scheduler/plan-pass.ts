@@ -63,6 +63,7 @@ export function startPass(given: PassBase, now: Timestamp): Pass {
     holds: [],
     started: [],
     fullShapes: new Set(),
+    openShapes: new Set(),
     unexplained: [],
     backfill: null,
     headSeen: false,

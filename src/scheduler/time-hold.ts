@@ -32,6 +32,7 @@ function scheduledStart({ clock }: Holding, { startsAt }: SnapshotPending): Refu
 }
 
 function dependencyPending({ dependsOn }: SnapshotPending): Refusal | null {
+  if (dependsOn.length === 0) return null;
   const open = dependsOn.filter(({ state }) => state === 'open');
   if (open.length === 0) return null;
   const blockers = open.map(({ sessionId }) => bareBlocker('session', sessionId));

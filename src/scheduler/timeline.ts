@@ -6,11 +6,6 @@ import { type Lease, type NodeLine, nodeLine, type Owner, roomOf, type Take } fr
 import { boundsOfRunning, mayStop } from './runtime-bounds.js';
 import type { WindowRow } from './span-ask.js';
 
-interface SeenLine {
-  readonly profile: Profile;
-  readonly version: number;
-}
-
 /** The room of a whole group in time. Grows only fuller within a pass, but for those who are told to go. */
 export interface Timeline {
   readonly nowMs: number;
@@ -19,7 +14,7 @@ export interface Timeline {
   readonly indexOf: ReadonlyMap<string, number>;
   readonly running: readonly SnapshotRunning[];
   readonly row: WindowRow;
-  readonly views: Map<string, { readonly view: View; readonly seen: (SeenLine | undefined)[] }>;
+  readonly views: Map<string, View>;
   /** The lowest priority among those who run and may be stopped, by the id of the policy's scope. */
   readonly lowestRunning: ReadonlyMap<string, number>;
   /** The highest priority among those who have room in the future, by the same ids. */
@@ -129,15 +124,16 @@ export function viewOf(timeline: Timeline, session: Owner): View {
   const isStopped = enabled && session.preemptible && (highestReserver.get(scope) ?? -1) > session.priority;
   const key = stops || isStopped ? `${stops},${isStopped},${session.priority},${scope}` : '';
   const known = views.get(key);
-  if (known !== undefined) return known.view;
+  if (known !== undefined) return known;
   const view: View = {
     key,
     endOf: stops
       ? (lease) => (mayStop(policy, session, lease.owner) ? lease.minMs : lease.maxMs)
       : (lease) => lease.maxMs,
     isSoft: isStopped ? (take) => take.fromMs > timeline.nowMs && mayStop(policy, take.owner, session) : null,
+    seen: new Array<View['seen'][number]>(timeline.lines.length).fill(undefined),
   };
-  views.set(key, { view, seen: new Array<SeenLine | undefined>(timeline.lines.length).fill(undefined) });
+  views.set(key, view);
   return view;
 }
 
@@ -155,12 +151,11 @@ function lowestByScope(policy: GroupPolicy, running: readonly SnapshotRunning[])
 }
 
 /** What is left on a node over time, as the view sees it; worked out again only after a change. */
-export function profileIn({ lines, views, nowMs }: Timeline, view: View, i: number): Profile {
+export function profileIn({ lines, nowMs }: Timeline, view: View, i: number): Profile {
   const line = lines[i] as NodeLine;
-  const seen = views.get(view.key)?.seen;
-  const known = seen?.[i];
+  const known = view.seen[i];
   if (known !== undefined && known.version === line.version) return known.profile;
   const profile = profileOf(line, view, nowMs);
-  if (seen !== undefined) seen[i] = { profile, version: line.version };
+  view.seen[i] = { profile, version: line.version };
   return profile;
 }
