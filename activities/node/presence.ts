@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { createBeatContact } from './beat-contact.js';
 import type { NodeHands } from './kernels.js';
 
 const BEAT_MS_MAX = 5_000;
@@ -12,15 +13,17 @@ type PresenceHands = Pick<NodeHands, 'afterSilence' | 'counts' | 'ending' | 'rea
 /**
  * The node's beat until it is cancelled; cancelling it stops no container. A new beat means that the node was silent, so
  * it reconciles first of all, in the background: the beat must not wait for the API. An agent that ends says so at once.
- * Once it has reconciled, a beat that Temporal answers is contact: the ledger counts on it, and not on the API.
+ * Once it has reconciled, its beats are contact while Temporal answers: the ledger counts on them, and not on the API.
  */
 export async function presence(hands: PresenceHands): Promise<void> {
   const context = Context.current();
   const limitMs = context.info.heartbeatTimeoutMs ?? Number.POSITIVE_INFINITY;
   let hasReconciled = false;
+  const makeContact = createBeatContact(hands, limitMs);
+  const isOver = (): boolean => context.cancellationSignal.aborted;
   const beat = (): void => {
     context.heartbeat(hands.counts());
-    if (hasReconciled) hands.reachesTemporal().then(hands.contactMade, () => undefined);
+    if (hasReconciled) void makeContact(isOver);
   };
   beat();
   const timer = setInterval(beat, Math.min(BEAT_MS_MAX, limitMs / BEATS_A_LIMIT));

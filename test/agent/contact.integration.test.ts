@@ -92,7 +92,7 @@ describe('an agent that is out of contact', () => {
     await start([order]);
     const presence = environment.run((node: string) => activities.presence(node), here.node);
     await eventually('it reconciled', () => here.api.reconciles.length >= 2);
-    await wait(300);
+    await wait(1_500);
     here.api.mode = 'bad-gateway';
     await wait(4_000);
     expect(await statusOf(order)).toBe('running');
