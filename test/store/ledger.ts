@@ -162,10 +162,13 @@ export const emptyPlan = (pass: OpenPass, change: Partial<Plan> = {}): Plan => (
   ...change,
 });
 
-/** Each kernel on `node`, on its first free devices: what a planner would say, without one. */
+/** Each kernel on `node`, on its first free devices, a share on the first that nobody has whole: what a planner would say, without one. */
 export function planAll(pass: OpenPass, pending: readonly SnapshotPending[], node = 'n1'): Plan {
-  const devices = pass.base.nodes.find((one) => one.name === node)?.devices ?? [];
-  const free = devices.filter((device) => device.heldBy === null).map((device) => device.id);
+  const devices = (pass.base.nodes.find((one) => one.name === node)?.devices ?? []).filter(
+    (one) => one.heldBy === null,
+  );
+  const free = devices.filter((device) => device.shares.length === 0).map((device) => device.id);
+  const shared = devices[0]?.id ?? '';
   return emptyPlan(pass, {
     placed: pending.map((session) => ({
       sessionId: session.id,
@@ -174,7 +177,7 @@ export function planAll(pass: OpenPass, pending: readonly SnapshotPending[], nod
       kernels: session.kernels.map((kernel) => ({
         kernelId: kernel.id,
         node,
-        deviceIds: free.splice(0, kernel.slots.gpuCount),
+        deviceIds: kernel.slots.gpuMemoryBytes > 0 ? [shared] : free.splice(0, kernel.slots.gpuCount),
         slots: kernel.slots,
       })),
     })),
