@@ -4,7 +4,7 @@ import { shapeKey } from './demand.js';
 import { spares } from './guarantee-reclaim.js';
 import { msOf, timestampOf } from './moments.js';
 import { noVictims, repeated } from './no-victims.js';
-import { offerOf, whenLeft } from './preempt-offer.js';
+import { lowerCeilings, offerOf, whenLeft } from './preempt-offer.js';
 import { type Fit, fitOf, hasRoom, type LeastSet, leastVictims } from './preempt-search.js';
 import { holdText, stopText } from './preempt-text.js';
 import { catchUp, type NoVictims, noteRoom, type Offer, type Preemption, ruleFor, type Victims } from './preemption.js';
@@ -16,7 +16,7 @@ import type { Candidate, VictimRule } from './victims.js';
  * Whom to stop so that the session fits, and the room that is held for it; nobody where that does not suffice. The set is
  * minimal: without any one of it the session would not fit. Where those that end already make the room, nobody else
  * is stopped, and the room is held all the same. The caller carries it out: the stops go to the pass, the hold is
- * occupied. What was looked for in vain is remembered by rule and shape until room is given back.
+ * occupied. What was looked for in vain is remembered by rule and shape until a hold is dropped.
  */
 export function planVictims(
   preemption: Preemption,
@@ -38,6 +38,7 @@ export function planVictims(
   }
   if (found.least.victims.length === 0 && found.awaited.length === 0) return nobody('nobody has to be stopped for it');
   noteRoom(preemption, session);
+  lowerCeilings(preemption, found.least.victims, found.least.kernels);
   return victimsOf(preemption, session, { ...found, rule });
 }
 

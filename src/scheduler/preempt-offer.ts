@@ -3,7 +3,7 @@ import { shelter } from './guarantee-reclaim.js';
 import { occupyAll, vacateAll } from './preempt-search.js';
 import type { Offer, Preemption } from './preemption.js';
 import type { Ranking } from './ranking.js';
-import { copyOf } from './rooms.js';
+import { copyOf, type Room } from './rooms.js';
 import type { Candidate, VictimRule } from './victims.js';
 
 /** Offers that are kept at a time; each keeps a copy of the table. */
@@ -28,11 +28,30 @@ export function whenLeft({ pass, leaving }: Preemption): Ranking {
 export function offerOf(preemption: Preemption, session: SnapshotPending, rule: VictimRule): Offer {
   const key = preemption.book === null ? rule.key : `${rule.key}|${session.projectId}`;
   const known = preemption.offers.get(key);
-  if (known !== undefined) return known;
+  if (known !== undefined) return withoutLeaving(known, preemption.leaving);
   if (preemption.offers.size >= OFFERS_MAX) preemption.offers.clear();
   const offer = newOffer(preemption, session, rule);
   preemption.offers.set(key, offer);
   return offer;
+}
+
+function withoutLeaving(offer: Offer, leaving: Preemption['leaving']): Offer {
+  const stay = (candidates: readonly Candidate[]): readonly Candidate[] =>
+    candidates.filter(({ session }) => !leaving.has(session.id));
+  const { open, closed, later, starting, ceiling } = offer;
+  return { open: stay(open), closed: stay(closed), later: stay(later), starting: stay(starting), ceiling };
+}
+
+/** What was found for one is no room for the next: the ceilings come down by the hold, and up by whom they did not count on. */
+export function lowerCeilings({ offers }: Preemption, victims: readonly Candidate[], kernels: readonly Room[]): void {
+  for (const { open, ceiling } of offers.values()) {
+    const counted = new Set(open);
+    vacateAll(
+      ceiling,
+      victims.filter((victim) => !counted.has(victim)),
+    );
+    occupyAll(ceiling, [{ session: { kernels } }]);
+  }
 }
 
 function newOffer(preemption: Preemption, { projectId }: SnapshotPending, rule: VictimRule): Offer {

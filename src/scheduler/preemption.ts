@@ -38,7 +38,7 @@ export interface NoVictims {
 
 /** Those that a rule lets a session stop, by when. */
 export interface Offer {
-  /** Now, first victim first. */
+  /** Now, first victim first; those that were told to end since are among them. */
   readonly open: readonly Candidate[];
   /** Now, but their project is left with less than it is guaranteed. */
   readonly closed: readonly Candidate[];
@@ -60,7 +60,7 @@ export interface Preemption {
   readonly byId: ReadonlyMap<string, SnapshotRunning>;
   /** Sessions that end already, or were told to end in this pass: their room comes without stopping anybody. */
   readonly leaving: Map<string, SnapshotRunning>;
-  /** By rule and shape. Room only shrinks within a pass, so what was not found once is not there later either. */
+  /** By rule and shape: room hardly grows within a pass, so what was not found once is not looked for again. */
   readonly inVain: Map<string, NoVictims>;
   readonly offers: Map<string, Offer>;
   seenStops: number;
@@ -86,8 +86,9 @@ export function preemptionOf(base: Base, now: Timestamp, pass: PassSoFar): Preem
 }
 
 /**
- * Takes in what the pass decided since the last look. A dropped hold gives room back, and so may a gang that leaves more
- * than it was stopped for: what was looked for in vain may be found then.
+ * Takes in what the pass decided since the last look. A dropped hold gives room back: what was looked for in vain may be
+ * found then. What a gang leaves beyond what it was stopped for is seen by those who ask for the first time; by
+ * others in the next pass.
  */
 export function catchUp(preemption: Preemption): void {
   const { pass, book, leaving, byId, inVain, offers } = preemption;
@@ -99,10 +100,10 @@ export function catchUp(preemption: Preemption): void {
   }
   const dropped = pass.droppedHolds.slice(preemption.seenDrops);
   for (const sessionId of dropped) if (book !== null) noteDropped(book, sessionId);
-  if (dropped.length > 0 || pass.stops.length > preemption.seenStops) {
-    inVain.clear();
-    offers.clear();
-  }
+  if (dropped.length > 0) inVain.clear();
+  // Whom a guaranteed project still lends depends on who of it was told to end.
+  const hasStops = pass.stops.length > preemption.seenStops;
+  if (dropped.length > 0 || (hasStops && book !== null)) offers.clear();
   preemption.seenStops = pass.stops.length;
   preemption.seenDrops = pass.droppedHolds.length;
 }
