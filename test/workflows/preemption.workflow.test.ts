@@ -49,7 +49,7 @@ describe('a session that is preempted', () => {
       ['SCHEDULED', 'PREPARING', 'RUNNING', 'PREEMPTING', 'PENDING'],
       ['SCHEDULED', 'PREPARING', 'RUNNING'],
     ];
-    expect(await statesOf(plane, low)).toEqual(['PENDING', ...once!, ...again!]);
+    expect(await statesOf(plane, low)).toEqual(['PENDING', ...once, ...again]);
   });
 
   test('and ignores its notice is killed when its grace is over', async () => {
