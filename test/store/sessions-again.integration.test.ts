@@ -139,6 +139,19 @@ describe('a preempted session', () => {
     await cancel(sessionId);
   });
 
+  test('that still starts leaves too, at the deadline of a drain: it runs no more, and waits again', async () => {
+    const { store } = ledger;
+    const { sessionId } = await startSession(ledger, {}, 'PREPARING');
+    await preempt(ledger, sessionId, { cause: 'drained', breaksMinRuntime: true });
+    expect(await store.sessions.begin(sessionId, 1)).toEqual({ outcome: 'stop' });
+    expect(await store.sessions.markRunning(sessionId, 1)).toEqual({ outcome: 'ending' });
+    expect(await store.sessions.beginNotice(sessionId, 1)).toMatchObject({ cause: 'drained' });
+    expect(await end(sessionId)).toMatchObject({ state: 'PENDING', cause: 'drained' });
+    expect((await states(sessionId)).slice(-2)).toEqual(['PREEMPTING drained 1', 'PENDING drained 1']);
+    expect(await unsound(store)).toEqual({});
+    await cancel(sessionId);
+  });
+
   test('waits again also when its node is lost meanwhile, and uses up no retry', async () => {
     const { store } = ledger;
     const { sessionId } = await startSession(ledger);

@@ -8,11 +8,13 @@ export interface StandingOrders {
   readonly droppedFor: ReadonlySet<string>;
 }
 
-/** It runs, as the plan saw it: no exit, no stop and no end was first. */
+const STOPPABLE: ReadonlySet<string> = new Set(['PREPARING', 'CREATING', 'RUNNING']);
+
+/** It runs or starts, as the plan saw it: no exit, no stop and no end was first. What has not begun is stopped once it has. */
 function stillRuns(locked: LockedSessions, stop: StopOrder): boolean {
   const row = locked.get(stop.sessionId);
   const isSame = row?.version === stop.version && row.attempt === stop.attempt;
-  return isSame && row.state === 'RUNNING' && !row.isStopped;
+  return isSame && STOPPABLE.has(row.state) && !row.isStopped;
 }
 
 /**
