@@ -124,11 +124,12 @@ export function finishPass(pass: Pass): Plan {
   };
 }
 
-/** Rooms of sessions that are not in the queue any more. The next pass has the room. */
+/** Rooms of sessions that are not in the queue any more. The next pass has the room: it comes in a second. */
 function dropUnclaimed(pass: Pass): void {
   for (const [sessionId, held] of pass.heldRooms) {
     if (held.session !== null) continue;
     dropRoom(pass.ranking, held);
+    wakeAt(pass.clock, pass.clock.nowMs + 1_000);
     pass.heldRooms.delete(sessionId);
     pass.droppedHolds.push(sessionId as Plan['droppedHolds'][number]);
   }

@@ -3,7 +3,7 @@ import { forecast } from '../../src/scheduler/forecast.js';
 import { planPass } from '../../src/scheduler/plan-pass.js';
 import { whatIf } from '../../src/scheduler/what-if.js';
 import { NOW, node, type SessionShape, session, sessionId, slots, snapshot } from './build.js';
-import { booked, type RunningShape, running } from './build-running.js';
+import { booked, running } from './build-running.js';
 
 const at = (seconds: number): string => new Date(Date.parse(NOW) + seconds * 1000).toISOString();
 
@@ -20,7 +20,7 @@ function experiment({ backfill, runs, bob }: Queue) {
     startedAt: NOW,
     maxRuntimeSeconds: runs,
     gracePeriodSeconds: 0,
-  } as RunningShape);
+  });
   const shape = (cpu: number, max: number | null): SessionShape => ({
     kernels: [slots(cpu, 1)],
     maxRuntimeSeconds: max,
@@ -93,7 +93,7 @@ test('where what runs may be stopped after its minimum, that is its bound for th
     minRuntimeSeconds: 60,
     gracePeriodSeconds: 5,
     priority: 0,
-  } as RunningShape);
+  });
   const shape = { nodes: booked([node('node-a', { cpu: 4 })], [holder]), running: [holder] };
   const pending = [session(1, { kernels: [slots(4, 1)], priority: 50, userId: holder.userId })];
   const preemption = { enabled: true, mode: 'requeue', scope: 'user', order: 'newest' } as const;
