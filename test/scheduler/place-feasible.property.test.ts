@@ -67,7 +67,7 @@ const anySession = (n: number): fc.Arbitrary<SnapshotPending> =>
       avoid: fc.constantFrom<string[]>([], [], ['n0']),
       wishes: fc
         .record({
-          nodes: fc.constantFrom([], [], ['n0'], ['n1', 'n2']) as fc.Arbitrary<SnapshotPending['wishes']['nodes']>,
+          nodes: fc.constantFrom([], [], ['n0'], ['n1', 'n2']),
           nodesRequired: fc.boolean(),
           zone: fc.constantFrom(null, null, 'z1'),
           zoneRequired: fc.boolean(),
