@@ -5,8 +5,8 @@ import { planPass } from '../../src/scheduler/plan-pass.js';
 import { backfillFaults, fitsEmpty } from './reference-backfill.js';
 import { dice, VirtualGroup } from './virtual-group.js';
 
-/** Steps of all streams together; more by the flag. One step is one pass with all its checks. */
-const STEPS = Number(process.env['BERTH_PROPERTY_STEPS'] ?? 96_000);
+/** Passes of all streams together while sessions come, more by the flag; until all have run there are as many again. */
+const STEPS = Number(process.env['BERTH_PROPERTY_STEPS'] ?? 60_000);
 const STEPS_A_STREAM = 50;
 const MINUTES = 60_000;
 
@@ -51,8 +51,8 @@ function runStep(group: VirtualGroup, at: { readonly seed: number; readonly step
     ...wholenessFaults(snapshot, plan),
     ...quotaFaults(snapshot, plan),
     ...headFaults(group, snapshot, plan),
-    ...(at.step % 7 === 0 ? orderFaults(group, snapshot, plan) : []),
-    ...(at.step % 5 === 0 ? reasonFaults(snapshot, plan) : []),
+    ...(at.step % 20 === 3 ? orderFaults(group, snapshot, plan) : []),
+    ...(at.step % 20 === 0 ? reasonFaults(snapshot, plan) : []),
   ];
   if (faults.length > 0) throw new Error(`${JSON.stringify(at)}: ${faults.join('; ')}\n${JSON.stringify(snapshot)}`);
   group.apply(plan);

@@ -33,11 +33,12 @@ export class VirtualGroup {
   pending: SnapshotPending[] = [];
   running: { readonly session: SnapshotRunning; readonly endsMs: number; readonly asked: SnapshotPending }[] = [];
   readonly nodes: readonly SnapshotNode[];
+  readonly base: Snapshot;
   made = 0;
 
   constructor(
     readonly random: Dice,
-    readonly policy: Partial<Snapshot['group']['policy']>,
+    policy: Partial<Snapshot['group']['policy']>,
     readonly options: {
       readonly shares?: boolean;
       readonly gangs?: boolean;
@@ -45,6 +46,7 @@ export class VirtualGroup {
       readonly endless?: boolean;
     },
   ) {
+    this.base = snapshot({ nodes: [], pending: [], policy });
     this.nodes = Array.from({ length: 1 + random.upTo(2) }, (_, n) => {
       const made = node(`n${n}`, { cpu: 2 + random.upTo(4), gib: 8, gpus: random.upTo(4) });
       const devices = made.devices.map((device) => ({
@@ -90,13 +92,7 @@ export class VirtualGroup {
       return { gpuCount: mine.reduce((sum, each) => sum + each.slots.gpuCount, 0) };
     };
     const quotas = this.options.quotas ? [quota('user', { gpuCount: 3 }, held('usr_alice'))] : [];
-    return snapshot({
-      nodes: booked(this.nodes, running),
-      running,
-      pending: this.pending,
-      quotas,
-      policy: this.policy,
-    });
+    return { ...this.base, nodes: booked(this.nodes, running), running, pending: this.pending, quotas };
   }
 
   plan(snap: Snapshot): Plan {
