@@ -132,6 +132,8 @@ function putBack<Victim extends Leaving>(
   let kernels = gauge.isExact ? null : peekRoom(ranking, fit);
   const isNeeded = (victim: Victim): boolean => {
     const nodes = nodesOf(victim);
+    // On nodes that hold nothing of the session even without him he is in nobody's way, there or gone.
+    if (gauge.isExact && !gauge.holdsSome(nodes)) return false;
     occupyAll(ranking, [victim]);
     gauge.refresh(nodes);
     if (gauge.fits()) {

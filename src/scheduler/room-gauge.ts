@@ -10,6 +10,8 @@ export interface RoomGauge {
   /** When false there is no room; when true there is some if the gauge is exact, else there may be. */
   readonly fits: () => boolean;
   readonly isExact: boolean;
+  /** Whether one of these nodes holds any of it. */
+  readonly holdsSome: (nodes: Iterable<string>) => boolean;
   /** To be called after the amounts of these nodes changed. */
   readonly refresh: (nodes: Iterable<string>) => void;
 }
@@ -35,6 +37,10 @@ export function roomGauge(ranking: Ranking, demand: Demand): RoomGauge {
   return {
     fits: () => sum >= wanted && !demand.contradicts,
     isExact: classes.length <= 1,
+    holdsSome: (nodes) => {
+      for (const name of nodes) if ((counts[indexOfNode(table, name)] ?? 0) > 0) return true;
+      return false;
+    },
     refresh: (nodes) => {
       for (const name of nodes) {
         const i = indexOfNode(table, name);
