@@ -11,8 +11,18 @@ type Environment = Readonly<Record<string, string>>;
 /** Names that reach a child from the supervisor's own environment; nothing else does. */
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'TZ', 'DOCKER_HOST', 'BERTH_LOG_LEVEL', 'BERTH_PORT_RANGE', 'NODE_OPTIONS'];
 
-export function passedOn(env: NodeJS.ProcessEnv): Environment {
-  const kept = PASSED_ON.map((name) => [name, env[name]] as const);
+/** What an agent takes besides: how its GPUs are shared, and the check of its machine. */
+const PASSED_ON_TO_NODES = [
+  'BERTH_NODE_SHARING',
+  'BERTH_NODE_MPS_DIRECTORY',
+  'BERTH_NODE_HEALTH_COMMAND',
+  'BERTH_NODE_HEALTH_INTERVAL_SECONDS',
+  'BERTH_NODE_HEALTH_TIMEOUT_SECONDS',
+  'BERTH_NODE_HEALTH_FAILURES',
+];
+
+export function passedOn(env: NodeJS.ProcessEnv, names: readonly string[] = PASSED_ON): Environment {
+  const kept = names.map((name) => [name, env[name]] as const);
   return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
@@ -54,6 +64,7 @@ export function nodeEnvironment(berth: Installation, agent = 1): Environment {
   const identity = nodeIdentity(berth, agent);
   return {
     ...common(berth),
+    ...passedOn(berth.env, PASSED_ON_TO_NODES),
     ...identity,
     BERTH_API_URL: urlsOf(berth).api,
     BERTH_NODE_PORT: String(portOf(config, port)),
