@@ -8,12 +8,13 @@ import { gpus, running, stopAll } from './course.js';
 let plane: ControlPlane;
 let other: SimulatedNode;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await startControlPlane({ durations: { slowNetMs: 60_000 } }); // what happens here has its own wake or kick
   other = await plane.addNode('n2');
 });
 afterAll(() => plane.stop());
 afterEach(async () => {
   await stopAll(plane);
+  await plane.door.kickGroup('default'); // a pass folds what was released in
   await plane.settled();
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stopOf } from '../store/ledger.js';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
 import { type SimulatedNode, startSimulatedNode } from '../support/simulated-node.js';
@@ -34,7 +35,7 @@ afterAll(async () => {
 });
 
 test('an outage of Temporal loses no node and ends no session', async () => {
-  const id = await plane.submit();
+  const id = await plane.submit({ retry: { maxAttempts: 1 } });
   await plane.until(id, 'RUNNING');
   await temporal.kill();
   await new Promise((resolve) => setTimeout(resolve, SILENCE_MS * 4)); // far over the limit
@@ -66,4 +67,23 @@ test('a node that comes back and reconciles takes work again', async () => {
   const id = await plane.submit();
   expect(await plane.until(id, 'TERMINATED')).toMatchObject({ result: 'success' });
   await plane.settled();
+}, 120_000);
+
+test('what ran on a node that is LOST runs again elsewhere, where it may, and not on that node', async () => {
+  replacement!.behaviour.exitAfterMs = undefined;
+  const second = await plane.addNode('n2');
+  await plane.door.ensureNode('n2');
+  const retry = { maxAttempts: 2, backoffSeconds: 0, maxBackoffSeconds: 0 };
+  const id = await plane.submit({ retry, placement: { nodes: ['n2'] } });
+  const { kernels } = await plane.until(id, 'RUNNING');
+  expect(kernels[0]?.node).toBe('n2');
+  await second.stop();
+  await eventually('it runs as attempt 2', async () => {
+    const { state, attempt } = await plane.session(id);
+    return state === 'RUNNING' && attempt === 2;
+  });
+  expect((await plane.session(id)).kernels[0]?.node).toBe('n1');
+  await plane.store.sessions.requestStop(stopOf(id));
+  await plane.door.signalSession({ sessionId: id, kind: 'stop', attempt: 2 });
+  await plane.until(id, 'TERMINATED');
 }, 120_000);

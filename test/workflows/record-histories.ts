@@ -4,6 +4,7 @@ import type { SessionId } from '../../src/contract/index.js';
 import { sessionWorkflowId } from '../../src/lifecycle/names.js';
 import { type ControlPlane, historyOf, startControlPlane } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
+import { AT_ONCE, allowPreemption, gpus, running, stop } from './course.js';
 
 /**
  * Records one history of each course that a workflow takes, for the replay test. Run it (`npx tsx
@@ -12,20 +13,16 @@ import { eventually } from '../support/process.js';
  */
 const FOLDER = join(import.meta.dirname, 'histories');
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const closed = (plane: ControlPlane, id: SessionId) =>
   eventually('its workflow ends', async () => (await plane.door.sessionWorkflowState(id)) === 'closed');
 
-async function stop(plane: ControlPlane, sessionId: SessionId): Promise<void> {
-  const request = {
-    sessionId,
-    cause: 'user-stop',
-    actor: 'admin',
-    message: 'enough',
-    graceMs: null,
-    force: false,
-  } as const;
-  const stopped = await plane.store.sessions.requestStop(request);
-  await plane.door.signalSession({ sessionId, kind: 'stop', attempt: stopped?.attempt ?? 0 });
+/** Preempted once, by one that then makes room again. */
+async function preemptOnce(plane: ControlPlane, low: SessionId): Promise<void> {
+  await running(plane, low);
+  const high = await plane.submit(gpus(4, { priority: 50 }));
+  await running(plane, high);
+  await stop(plane, high, 0);
 }
 
 const COURSES: Record<string, (plane: ControlPlane) => Promise<SessionId | string>> = {
@@ -72,10 +69,56 @@ const COURSES: Record<string, (plane: ControlPlane) => Promise<SessionId | strin
     await closed(plane, id);
     return id;
   },
+  async 'session-preempted-requeued'(plane) {
+    await allowPreemption(plane);
+    const id = await plane.submit(gpus(4, { gracePeriodSeconds: 0.5, maxRuntimeSeconds: 60 }));
+    await preemptOnce(plane, id);
+    await running(plane, id, 2);
+    await stop(plane, id);
+    await closed(plane, id);
+    return id;
+  },
+  async 'session-preempted-ended'(plane) {
+    await allowPreemption(plane, { mode: 'terminate' });
+    plane.node.behaviour.exitAfterNoticeMs = 100;
+    const id = await plane.submit(gpus(4, { gracePeriodSeconds: 5 }));
+    await preemptOnce(plane, id);
+    await closed(plane, id);
+    return id;
+  },
+  async 'session-stopped-in-its-grace'(plane) {
+    await allowPreemption(plane);
+    const id = await plane.submit(gpus(4, { gracePeriodSeconds: 60 }));
+    await running(plane, id);
+    const high = await plane.submit(gpus(4, { priority: 50 }));
+    await plane.until(id, 'PREEMPTING');
+    await pause(1_000); // until it has its notice
+    await stop(plane, id, 0);
+    await closed(plane, id);
+    await running(plane, high);
+    await stop(plane, high, 0);
+    return id;
+  },
+  async 'session-retried'(plane) {
+    plane.node.behaviour.script = [{ cause: 'pull-failed', whose: 'platform', message: 'no answer' }, null];
+    plane.node.behaviour.exitAfterMs = 300;
+    const id = await plane.submit({ retry: AT_ONCE });
+    await closed(plane, id);
+    return id;
+  },
+  async 'warm-images'(plane) {
+    await plane.door.warmNode('n1', ['a:1', 'b:1']);
+    await eventually('they are there', () => plane.node.log.filter((line) => line.startsWith('warm')).length === 2);
+    await pause(1_000);
+    let warm = '';
+    for await (const { workflowId } of plane.client.workflow.list({ query: `WorkflowType = 'warmWorkflow'` }))
+      warm = workflowId;
+    return warm;
+  },
   'group-plans': async () => 'group/default',
   async 'node-watched'(plane) {
     await plane.door.ensureNode('n1');
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await pause(1_000);
     return 'node/n1';
   },
 };

@@ -16,7 +16,8 @@ beforeAll(async () => {
 
 describe('recorded histories', () => {
   test('stand for every workflow', () => {
-    for (const kind of ['session', 'group', 'node']) expect(histories.some((file) => file.startsWith(kind))).toBe(true);
+    for (const kind of ['session', 'group', 'node', 'warm'])
+      expect(histories.some((file) => file.startsWith(kind))).toBe(true);
   });
 
   test.each(histories)('%s replays', async (file) => {

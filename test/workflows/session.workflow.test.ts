@@ -19,6 +19,7 @@ afterEach(async () => {
 const gpus = (gpuCount: number): Partial<CreateSessionInput> => ({
   kernels: [{ role: 'main', slots: { cpuMilli: 500, memoryBytes: GIB, gpuCount } }],
 });
+const ONCE = { retry: { maxAttempts: 1 } };
 const userStop = (sessionId: SessionId) =>
   plane.store.sessions
     .requestStop({ sessionId, cause: 'user-stop', actor: 'admin', message: 'enough', graceMs: null, force: false })
@@ -122,13 +123,13 @@ describe('a failed start', () => {
 
   test('past its start deadline is the platform’s failure', async () => {
     plane.node.behaviour.hangStart = true;
-    const ended = await plane.until(await plane.submit({ startDeadlineSeconds: 0.5 }), 'ERROR');
+    const ended = await plane.until(await plane.submit({ ...ONCE, startDeadlineSeconds: 0.5 }), 'ERROR');
     expect(ended).toMatchObject({ cause: 'start-deadline', result: 'platform-failure' });
   });
 
   test('that its node refuses as too late, before the timer fires, says so', async () => {
     plane.node.behaviour.startsTooLate = true;
-    const id = await plane.submit();
+    const id = await plane.submit(ONCE);
     expect(await plane.until(id, 'ERROR')).toMatchObject({ cause: 'start-deadline', result: 'platform-failure' });
     const events = await plane.store.events.ofSession(id, null, 100);
     expect(events.find(({ to }) => to === 'TERMINATING')?.cause).toBe('start-deadline');

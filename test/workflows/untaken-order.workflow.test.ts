@@ -14,7 +14,7 @@ afterAll(async () => {
 
 test('an order that no agent takes in time ends the session as node-lost, and is held until the node has removed it', async () => {
   await plane.node.stop();
-  const id = await plane.submit();
+  const id = await plane.submit({ retry: { maxAttempts: 1 } });
   expect(await plane.until(id, 'TERMINATING')).toMatchObject({ cause: 'node-lost' });
   const held = await plane.store.planning.snapshot('default');
   expect(held?.nodes[0]?.devices.filter(({ heldBy }) => heldBy !== null)).toHaveLength(1);
