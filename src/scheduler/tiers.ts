@@ -1,3 +1,4 @@
+import type { SnapshotNode } from '../contract/snapshot.js';
 import type { Demand } from './demand.js';
 import { type Ranking, replicaCounts } from './ranking.js';
 
@@ -24,11 +25,13 @@ export function tiersOf(ranking: Ranking, demand: Demand): Tiers | null {
   const { table, replicas } = ranking;
   const names = new Set<string>(prefersNodes ? wishes.nodes : []);
   const counts = replicaKey === null ? null : replicaCounts(replicas, table, replicaKey);
-  const tier = Float64Array.from(table.nodes, ({ name, zone }, i) => {
+  const tier = new Float64Array(table.nodes.length);
+  for (let i = 0; i < tier.length; i += 1) {
+    const { name, zone } = table.nodes[i] as SnapshotNode;
     const outside = (prefersNodes && !names.has(name) ? 2 : 0) + (prefersZone && zone !== wishes.zone ? 1 : 0);
     const count = counts === null ? 0 : (counts[i] as number);
-    return outside * MANY + (wishes.spread === 'pack' ? MANY - 1 - count : count);
-  });
+    tier[i] = outside * MANY + (wishes.spread === 'pack' ? MANY - 1 - count : count);
+  }
   const because = (a: number, b: number): string => {
     const [inA, inB] = [a, b].map((i) => Math.floor((tier[i] as number) / MANY)) as [number, number];
     if (inA >> 1 !== inB >> 1) return 'it is one of the nodes that the request prefers';
