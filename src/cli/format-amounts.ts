@@ -77,3 +77,5 @@ export function formatSlots(slots: SlotAmounts): string {
   ];
   return parts.filter((part) => part !== '').join(', ') || '-';
 }
+
+export const sessionsText = (count: number): string => `${count} ${count === 1 ? 'session' : 'sessions'}`;

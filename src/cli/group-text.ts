@@ -9,10 +9,13 @@ export function groupText(group: Group): string {
     `group ${name}${policy.paused ? ' (paused: nothing new is placed)' : ''}`,
     `  nodes: ${group.nodes}    sessions: ${group.runningSessions} run, ${group.pendingSessions} wait`,
     `  for: ${access.length === 0 ? 'everyone' : access.join(', ')}`,
-    ...(group.blockedBy === null ? [] : [`  the queue stops at ${group.blockedBy}: berth why ${group.blockedBy}`]),
+    ...(group.blockedBy === null ? [] : [`  ${blockedText(policy)}: berth why ${group.blockedBy}`]),
     ...policyLines(policy).map(([key, value]) => `  ${key.padEnd(24)}${value}`),
   ].join('\n');
 }
+
+const blockedText = ({ backfill }: GroupPolicy): string =>
+  backfill === 'none' ? 'one that waits for room stops the queue' : 'the first that waits for room';
 
 const SLOTS = { gpuCount: 'gpu', gpuMemoryBytes: 'gpu.mem', cpuMilli: 'cpu', memoryBytes: 'mem' } as const;
 const timeOrNone = (seconds: number | null): string => (seconds === null ? 'none' : formatSeconds(seconds));

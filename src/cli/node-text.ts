@@ -1,5 +1,5 @@
 import type { Node } from '../contract/index.js';
-import { formatBytes, formatCpu, formatUntil } from './format-amounts.js';
+import { formatBytes, formatCpu, formatUntil, sessionsText } from './format-amounts.js';
 
 /** A node for people: its state and why, what is used of it, who has which device, its drain and its next move. */
 export function nodeText(node: Node, now: Date): string {
@@ -23,7 +23,7 @@ function drainLines({ drain }: Node, now: Date): readonly string[] {
   if (drain === null) return [];
   const { since, reason, actor, deadline, emptyAt, remaining } = drain;
   const empty =
-    emptyAt === null ? 'empty' : `${remaining} sessions left, empty by ${emptyAt} (${formatUntil(emptyAt, now)})`;
+    emptyAt === null ? 'empty' : `${sessionsText(remaining)} left, empty by ${emptyAt} (${formatUntil(emptyAt, now)})`;
   return [
     `  drains since ${since} (${actor}: ${reason}): ${empty}`,
     ...(deadline === null ? [] : [`  at ${deadline} (${formatUntil(deadline, now)}) even protected work is stopped`]),

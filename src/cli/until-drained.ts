@@ -1,7 +1,7 @@
 import type { Client } from '../sdk/index.js';
 import { CliError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';
-import { formatUntil } from './format-amounts.js';
+import { formatUntil, sessionsText } from './format-amounts.js';
 import type { Output } from './output.js';
 
 const LOOK_AGAIN_MILLISECONDS = 2000;
@@ -31,7 +31,7 @@ export async function untilDrained({ client, out, signal }: Watch, name: string)
     }
     const until =
       drain?.emptyAt == null ? '' : `, empty by ${drain.emptyAt} (${formatUntil(drain.emptyAt, new Date())})`;
-    const text = `${drain?.remaining ?? '?'} sessions are left`;
+    const text = drain === null ? 'it holds sessions still' : `${sessionsText(drain.remaining)} left`;
     if (text !== told) out.say(`${text}${until}`);
     told = text;
     await pause(signal);
