@@ -76,7 +76,7 @@ const anySession = (n: number): fc.Arbitrary<SnapshotPending> =>
         })
         .map((wishes) => ({ ...wishes, nodesRequired: wishes.nodesRequired && wishes.nodes.length > 0 })),
     })
-    .map((shape) => session(n, shape as SessionShape));
+    .map((shape) => session(n, shape as unknown as SessionShape));
 
 const anyCase = fc.record({
   nodes: anyNodes,
