@@ -6,6 +6,7 @@ import { markUp, tickUntil } from '../../workers/control-ticks.js';
 import { GIB, submit, submitAndAdmit } from '../store/ledger.js';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
+import { allowPreemption, gpus, running } from './course.js';
 
 let plane: ControlPlane;
 let client: pg.Client;
@@ -60,6 +61,31 @@ describe('an open row without a workflow', () => {
       `start ${kernelId}`,
       `remove ${kernelId} within 10000 ms`,
     ]);
+    await plane.settled();
+  });
+
+  test('that is PREEMPTING is taken over: it has notice, its grace, and waits again', async () => {
+    await allowPreemption(plane);
+    const low = await plane.submit(gpus(4, { gracePeriodSeconds: 1 }));
+    await plane.until(low, 'RUNNING');
+    await plane.client.workflow.getHandle(`session/${low}`).terminate('lost');
+    const high = await plane.submit(gpus(4, { priority: 50 }));
+    await plane.until(low, 'PREEMPTING');
+    await eventually('it is taken over', async () => {
+      await age(low);
+      return (await sweepWorkflows(plane.dependencies)).takenOver === 1;
+    });
+    await plane.until(high, 'RUNNING');
+    const kernelId = (await plane.session(low)).kernels[0]?.id;
+    expect(plane.node.log.filter((line) => line.includes(kernelId ?? '')).map((line) => line.split(' ')[0])).toEqual([
+      'start',
+      'notice',
+      'remove',
+    ]);
+    await stop(high);
+    await running(plane, low, 2);
+    await stop(low);
+    await plane.until(low, 'TERMINATED');
     await plane.settled();
   });
 
