@@ -142,7 +142,6 @@ CREATE TRIGGER device_holds_booked AFTER INSERT ON device_holds REFERENCING NEW 
   FOR EACH STATEMENT EXECUTE FUNCTION add_device_use();
 DROP INDEX device_holds_one;
 CREATE UNIQUE INDEX device_holds_one ON device_holds (node, device_id) WHERE NOT folded AND memory_bytes IS NULL;
-CREATE INDEX device_holds_unfolded ON device_holds (node, device_id) WHERE NOT folded;
 CREATE INDEX device_holds_reservation ON device_holds (reservation_id) WHERE NOT folded;
 COMMENT ON INDEX device_holds_one IS 'a whole device belongs to one kernel: the database refuses the second';
 `;

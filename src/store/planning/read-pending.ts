@@ -61,12 +61,15 @@ const KERNELS = sql`
     'cpuMilli', cpu_milli, 'memoryBytes', memory_bytes, 'gpuCount', gpu_count, 'gpuMemoryBytes', gpu_memory_bytes))
     ORDER BY rank) AS kernels
   FROM kernels WHERE session_id = s.id`;
+/** Only of those that have any: most have none. */
 const UPSTREAM = sql`
-  SELECT json_agg(json_build_object('sessionId', u.id, 'name', u.name, 'onFailure', d.on_failure, 'state',
-    CASE WHEN u.ended_at IS NULL THEN 'open' WHEN u.result = 'success' THEN 'succeeded' ELSE 'failed' END) ORDER BY u.id) AS depends_on
-  FROM session_dependencies d JOIN sessions u ON u.id = d.upstream_id WHERE d.session_id = s.id`;
+  CASE WHEN s.has_upstream THEN (
+    SELECT json_agg(json_build_object('sessionId', u.id, 'name', u.name, 'onFailure', d.on_failure, 'state',
+      CASE WHEN u.ended_at IS NULL THEN 'open' WHEN u.result = 'success' THEN 'succeeded' ELSE 'failed' END) ORDER BY u.id)
+    FROM session_dependencies d JOIN sessions u ON u.id = d.upstream_id WHERE d.session_id = s.id) END AS depends_on`;
 const FOLDERS = sql`
-  SELECT json_agg(DISTINCT folder_id ORDER BY folder_id) AS folders FROM session_mounts WHERE session_id = s.id`;
+  CASE WHEN s.has_mounts THEN (
+    SELECT json_agg(DISTINCT folder_id ORDER BY folder_id) FROM session_mounts WHERE session_id = s.id) END AS folders`;
 
 /** Those behind `after` in queue order; reading a page costs the same wherever it is. */
 export async function readPending(
@@ -79,10 +82,10 @@ export async function readPending(
       ? sql`true`
       : sql`(queue_rank, submitted_at, id) > (${after.queueRank}::int, ${after.submittedAt}::timestamptz, ${after.id}::text)`;
   const rows = await tx.rows<PendingRow>(sql`
-    SELECT ${COLUMNS}, k.kernels, u.depends_on, f.folders
+    SELECT ${COLUMNS}, k.kernels, ${UPSTREAM}, ${FOLDERS}
     FROM (SELECT * FROM sessions WHERE group_name = ${group} AND state = 'PENDING' AND ${behind}
           ORDER BY queue_rank, submitted_at, id LIMIT ${limit}) s
-    CROSS JOIN LATERAL (${KERNELS}) k CROSS JOIN LATERAL (${UPSTREAM}) u CROSS JOIN LATERAL (${FOLDERS}) f
+    CROSS JOIN LATERAL (${KERNELS}) k
     ORDER BY s.queue_rank, s.submitted_at, s.id`);
   const last = rows.at(-1);
   return {
