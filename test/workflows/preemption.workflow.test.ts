@@ -126,6 +126,23 @@ test('a gang is stopped whole, though half of its room would do', async () => {
   expect((await logOf(gang)).filter((line) => line.startsWith('remove'))).toHaveLength(2);
 });
 
+test('a worker that leaves at once does not cut short the grace of the main kernel', async () => {
+  const worker = { role: 'worker', slots: { cpuMilli: 500, memoryBytes: GIB, gpuCount: 2 } };
+  const gang = await plane.submit({ ...LOW, gracePeriodSeconds: 3, kernels: [{ ...worker, role: 'main' }, worker] });
+  await running(plane, gang);
+  const kernelId = (await plane.session(gang)).kernels.find(({ role }) => role === 'worker1')?.id as never;
+  const high = await plane.submit(gpus(4, HIGH));
+  await plane.until(gang, 'PREEMPTING');
+  const exited = { kind: 'exited', exitCode: 143, oomKilled: false, engineLost: false, logTail: '' } as const;
+  await plane.node.report({ ...exited, kernelId, attempt: 1, finishedAt: new Date().toISOString() });
+  await running(plane, high);
+  const events = await plane.store.events.ofSession(gang, null, 100);
+  const [toldAt, goneAt] = ['PREEMPTING', 'PENDING'].map((state) =>
+    Date.parse(events.findLast(({ to }) => to === state)?.at ?? ''),
+  );
+  expect(goneAt! - toldAt!).toBeGreaterThanOrEqual(3_000);
+});
+
 test('the room is kept for whom it was made, also when somebody with more priority comes meanwhile', async () => {
   const low = await startLow({ ...LOW, gracePeriodSeconds: 2 });
   const high = await plane.submit(gpus(4, { ...HIGH, minRuntimeSeconds: 60 }));

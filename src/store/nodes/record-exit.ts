@@ -58,7 +58,8 @@ async function moveToTerminating(tx: Runner, row: ExitRow, exit: Exit): Promise<
 /**
  * The first report of an exit stays. A container that exited did run, also where its start was not yet acknowledged. A
  * second report changes nothing and answers the same signal, since the first one may not have been sent. A session that is
- * PREEMPTING stays so: its end decides what the exit means.
+ * PREEMPTING stays so: its end decides what the exit means; only that of its main kernel ends its grace, since a worker that
+ * heeds the notice at once must not cut the checkpoint short.
  */
 export async function recordExit(tx: Runner, kernelId: KernelId, exit: Exit): Promise<DueSignal | null> {
   const row = await tx.first<ExitRow>(sql`
@@ -74,6 +75,6 @@ export async function recordExit(tx: Runner, kernelId: KernelId, exit: Exit): Pr
     await moveToTerminating(tx, row, exit);
     return { sessionId: row.session_id, kind: 'exited', attempt: row.attempt };
   }
-  const isLeaving = row.state === 'TERMINATING' || (row.state === 'PREEMPTING' && endsSession(row, exit));
+  const isLeaving = row.state === 'TERMINATING' || (row.state === 'PREEMPTING' && row.role === 'main');
   return isLeaving ? { sessionId: row.session_id, kind: 'exited', attempt: row.attempt } : null;
 }
