@@ -6,6 +6,7 @@ import { dockerCases } from './docker.js';
 import { durableTimerCases } from './durable-timers.js';
 import { engineCases } from './engines.js';
 import { failedStartCases } from './failed-starts.js';
+import { leavingCases } from './leaving.js';
 import { nodeAgentCases } from './node-agent.js';
 import { supervisorCases } from './supervisor.js';
 import { workersUnderLoadCases } from './workers-under-load.js';
@@ -21,4 +22,5 @@ export const CASES: readonly ChaosCase[] = [
   ...workersUnderLoadCases,
   ...durableTimerCases,
   ...dockerCases,
+  ...leavingCases,
 ];
