@@ -10,6 +10,7 @@ import type { Refusal } from './explain-blocked.js';
 import { guaranteeRefusal } from './guarantee-refusal.js';
 import { canStillBeHad, dropRoom, enterRoom } from './held-rooms.js';
 import { makeRoom } from './make-room.js';
+import { wakeAt } from './moments.js';
 import type { Pass } from './pass.js';
 import { placeNow, shapeOf } from './place-now.js';
 import { noteRoom } from './preemption.js';
@@ -36,8 +37,7 @@ export function consider(pass: Pass, session: SnapshotPending): void {
   const demand = demandOf(session);
   const requested = amountsOf(demand);
 
-  const hold =
-    heldBack({ group: pass.base.group, clock: pass.clock }, session) ?? quotaRefusal(pass, session, requested);
+  const hold = heldBack({ group: pass.base.group, clock: pass.clock }, session) ?? overQuota(pass, session, requested);
   if (hold !== null || demand.contradicts) {
     const refusal = neverRefusal(pass.standing, demand) ?? hold;
     if (refusal !== null) return wait(pass, session, refusal);
@@ -45,7 +45,7 @@ export function consider(pass: Pass, session: SnapshotPending): void {
 
   const own = ownRoom(pass, session);
   if (own === 'entered') return;
-  if (own !== null) return wait(pass, session, own);
+  if (own !== null) return waitForVictims(pass, session, { told: own, requested });
 
   const shape = shapeOf(demand);
   const attempt = placeNow(pass, session, { demand, shape });
@@ -59,7 +59,7 @@ export function consider(pass: Pass, session: SnapshotPending): void {
   }
 
   const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session) : null;
-  if (made !== null && 'reason' in made) return wait(pass, session, made);
+  if (made !== null && 'reason' in made) return waitForVictims(pass, session, { told: made, requested });
 
   wait(pass, session, blocked(pass, session, { demand, shape, none: made, ...attempt }));
 }
@@ -69,11 +69,14 @@ export function sweep(pass: Pass, session: SnapshotPending): boolean {
   if (ended(pass, session)) return true;
   if (!pass.heldRooms.has(session.id)) return false;
   const requested = amountsOf(demandOf(session));
-  const hold =
-    heldBack({ group: pass.base.group, clock: pass.clock }, session) ?? quotaRefusal(pass, session, requested);
-  const own = hold ?? ownRoom(pass, session);
+  const hold = heldBack({ group: pass.base.group, clock: pass.clock }, session) ?? overQuota(pass, session, requested);
+  if (hold !== null) {
+    wait(pass, session, hold);
+    return true;
+  }
+  const own = ownRoom(pass, session);
   if (own === null) return false;
-  if (own !== 'entered') wait(pass, session, own);
+  if (own !== 'entered') waitForVictims(pass, session, { told: own, requested });
   return true;
 }
 
@@ -100,8 +103,9 @@ function giveUpRoom(pass: Pass, sessionId: SnapshotPending['id']): void {
   pass.heldRooms.delete(sessionId);
   pass.droppedHolds.push(sessionId);
   if (pass.backfill !== null) releaseInTime(pass.backfill.timeline, sessionId);
-  // There is room again: what found none before may find some.
+  // There is room again: what found none before may find some, and those ahead in the next pass.
   pass.fullShapes.clear();
+  wakeAt(pass.clock, pass.clock.nowMs + 1_000);
 }
 
 /** Its held room: entered as soon as all of it is free, given up when it can no longer be had. null: it has none. */
@@ -120,7 +124,7 @@ function ownRoom(pass: Pass, session: SnapshotPending): Told | 'entered' | null 
     giveUpRoom(pass, session.id);
     return null;
   }
-  return waitingForVictims(held);
+  return waitingForVictims(held, pass.clock.nowMs);
 }
 
 interface Starting {
@@ -149,6 +153,23 @@ function wait(pass: Pass, session: SnapshotPending, told: Told): void {
     decay: decayStops(session),
     ...told,
   });
+}
+
+/** What room is kept for counts as used from now on: nobody behind takes the quota that it will be entered with. */
+function waitForVictims(
+  pass: Pass,
+  session: SnapshotPending,
+  { told, requested }: { readonly told: Told; readonly requested: Amounts },
+): void {
+  charge(pass.quotas, session, requested);
+  wait(pass, session, told);
+}
+
+/** Room that its quota does not let it enter is no longer kept: nobody knows for how long it would stay empty. */
+function overQuota(pass: Pass, session: SnapshotPending, requested: Amounts): Refusal | null {
+  const refusal = quotaRefusal(pass, session, requested);
+  if (refusal !== null) giveUpRoom(pass, session.id);
+  return refusal;
 }
 
 /** All violations of its user's, project's and domain's quotas together; what this pass has placed counts as held. */

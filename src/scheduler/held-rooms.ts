@@ -10,7 +10,7 @@ export interface HeldRoom {
   readonly kernels: readonly PlacedKernel[];
   /** What of it is free already and kept from the others: what its victims still have is theirs until they are gone. */
   readonly kept: readonly Room[];
-  /** Those of its victims that have not left. */
+  /** Those of its victims that have not left. One that came back since runs for itself, and has no end. */
   readonly victims: readonly SnapshotRunning[];
   /** Whose it is, once the pass has come to it. */
   session: SnapshotPending | null;
@@ -20,7 +20,7 @@ type Held = Pick<SnapshotHold, 'kernels' | 'victims'>;
 
 /** Keeps the room from everybody else, beyond what its victims have: that comes back only when they leave. */
 export function keepRoom(ranking: Ranking, hold: Held, running: ReadonlyMap<string, SnapshotRunning>): HeldRoom {
-  const victims = hold.victims.flatMap((id) => running.get(id) ?? []);
+  const victims = hold.victims.flatMap((id) => running.get(id) ?? []).filter(({ goneBy }) => goneBy !== null);
   const kept = missingRooms(
     hold.kernels,
     victims.flatMap(({ kernels }) => kernels),
@@ -52,7 +52,7 @@ export function canStillBeHad({ table }: Ranking, { kernels, victims }: HeldRoom
   return stands && victims.length > 0;
 }
 
-/** When the last victim is gone at the latest, or the first; null when one of them has not been told yet, or none is left. */
+/** When the last victim is gone at the latest, or the first; null when none is left. */
 export function goneByMs({ victims }: HeldRoom, which: 'first' | 'last' = 'last'): number | null {
   const moments = victims.map(({ goneBy }) => (goneBy === null ? Number.NaN : msOf(goneBy)));
   const moment = which === 'last' ? Math.max(...moments) : Math.min(...moments);

@@ -28,5 +28,5 @@ export function makeRoom(pass: Pass, session: SnapshotPending): Told | NoVictims
     goneInTime(pass.backfill.timeline, goneMs);
     holdInTime(pass, pass.backfill.timeline, session.id);
   }
-  return { ...waitingForVictims(held), message: found.message, expectedStart: found.expectedStart };
+  return { ...waitingForVictims(held, pass.clock.nowMs), message: found.message, expectedStart: found.expectedStart };
 }
