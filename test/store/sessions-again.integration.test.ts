@@ -118,7 +118,7 @@ describe('a preempted session', () => {
     expect(await end(sessionId)).toMatchObject({ state: 'TERMINATED', result: 'stopped', cause: 'drained' });
   });
 
-  test('that is batch and exits 0 within its grace was done', async () => {
+  test('that exited 0 before it was told was done', async () => {
     const { sessionId, kernelId } = await startSession(ledger);
     await preempt(ledger, sessionId);
     await ledger.store.nodes.report('n1', [exitOf(kernelId)]);
@@ -129,6 +129,15 @@ describe('a preempted session', () => {
       cause: 'completed',
       exitCode: 0,
     });
+  });
+
+  test('that exits 0 once it was told waits again: it saved its work and is not done', async () => {
+    const { sessionId, kernelId } = await startSession(ledger);
+    await preempt(ledger, sessionId);
+    expect(await ledger.store.sessions.beginNotice(sessionId, 1)).toMatchObject({ cause: 'preempted' });
+    await ledger.store.nodes.report('n1', [exitOf(kernelId)]);
+    expect(await end(sessionId)).toMatchObject({ state: 'PENDING', cause: 'preempted' });
+    await cancel(sessionId);
   });
 
   test('is not charged when its minimum runtime was broken', async () => {

@@ -3,12 +3,12 @@ import { type AttemptFacts, settle } from '../../src/store/sessions/settlement.j
 
 const base: AttemptFacts = {
   state: 'TERMINATING',
-  kind: 'batch',
   cause: null,
   ran: true,
   stopAsked: false,
   preempt: null,
   mainExitCode: null,
+  told: false,
   failures: 0,
   retry: { maxAttempts: 3, backoffSeconds: 5, maxBackoffSeconds: 300 },
 };
@@ -34,20 +34,21 @@ const cases: [title: string, facts: Partial<AttemptFacts>, want: string][] = [
     'end CANCELLED cancelled drained',
   ],
   [
-    'batch that exits 0 within its grace was done',
+    'what exited 0 before it was told was done',
     leaving('requeue', { mainExitCode: 0 }),
     'end TERMINATED success completed',
   ],
   [
-    'batch that exits 0 within its grace was done, also where it would end',
-    leaving('end', { mainExitCode: 0 }),
-    'end TERMINATED success completed',
+    'what failed before it was told has failed',
+    leaving('requeue', { mainExitCode: 3 }),
+    'end TERMINATED failure user-failure',
   ],
-  ['batch that exits 1 within its grace waits again', leaving('requeue', { mainExitCode: 1 }), 'requeue preempted'],
+  ['what exits 0 once it is told waits again', leaving('requeue', { mainExitCode: 0, told: true }), 'requeue preempted'],
+  ['what exits 1 once it is told waits again', leaving('requeue', { mainExitCode: 1, told: true }), 'requeue preempted'],
   [
-    'a notebook that exits 0 within its grace waits again',
-    leaving('requeue', { kind: 'interactive', mainExitCode: 0 }),
-    'requeue preempted',
+    'what exits 0 once it is told was stopped, where it ends',
+    leaving('end', { mainExitCode: 0, told: true }),
+    'end TERMINATED stopped preempted',
   ],
   [
     'the user’s stop wins over the preemption',

@@ -26,6 +26,7 @@ export interface EndRow {
   readonly preempt_then: 'requeue' | 'end' | null;
   readonly preempt_for: string | null;
   readonly preempt_breaks_min: boolean;
+  readonly preempt_seen_at: string | null;
   readonly main_exit_code: number | null;
   /** Where this attempt was placed, by name. */
   readonly nodes: readonly string[];
@@ -35,7 +36,7 @@ export const readEnd = (tx: Runner, sessionId: SessionId): Promise<EndRow | unde
   tx.first<EndRow>(sql`
     SELECT s.id, s.kind, s.state, s.attempt, s.result, s.cause, s.exit_code, s.group_name, s.started_at, s.ended_at,
       s.stop_requested_at, s.message, s.spec->'retry' AS retry, s.failed_attempts, s.failed_node, s.avoid_nodes,
-      s.preempt_cause, s.preempt_then, s.preempt_for, s.preempt_breaks_min,
+      s.preempt_cause, s.preempt_then, s.preempt_for, s.preempt_breaks_min, s.preempt_seen_at,
       (SELECT k.exit_code FROM kernels k WHERE k.session_id = s.id AND k.rank = (
         SELECT min(rank) FROM kernels m WHERE m.session_id = s.id AND m.role = 'main')) AS main_exit_code,
       (SELECT coalesce(json_agg(DISTINCT r.node ORDER BY r.node), '[]') FROM reservations r
@@ -44,7 +45,6 @@ export const readEnd = (tx: Runner, sessionId: SessionId): Promise<EndRow | unde
 
 export const factsOf = (row: EndRow): AttemptFacts => ({
   state: row.state,
-  kind: row.kind,
   cause: row.cause,
   ran: row.started_at !== null,
   stopAsked: row.stop_requested_at !== null,
@@ -53,6 +53,7 @@ export const factsOf = (row: EndRow): AttemptFacts => ({
       ? null
       : { cause: row.preempt_cause, then: row.preempt_then },
   mainExitCode: row.main_exit_code,
+  told: row.preempt_seen_at !== null,
   failures: row.failed_attempts,
   retry: row.retry,
 });

@@ -1,11 +1,10 @@
-import type { EndCause, SessionKind, SessionState } from '../../contract/index.js';
+import type { EndCause, SessionState } from '../../contract/index.js';
 import { decideRetry, type RetryPolicy } from '../../lifecycle/retry.js';
 import { isPlatformFailure, type Outcome, outcomeOf } from './outcome.js';
 
 /** An attempt that is over, as its row tells it. */
 export interface AttemptFacts {
   readonly state: SessionState;
-  readonly kind: SessionKind;
   readonly cause: EndCause | null;
   /** All its kernels ran, or one of them exited. */
   readonly ran: boolean;
@@ -13,6 +12,8 @@ export interface AttemptFacts {
   readonly stopAsked: boolean;
   readonly preempt: { readonly cause: 'preempted' | 'drained'; readonly then: 'requeue' | 'end' } | null;
   readonly mainExitCode: number | null;
+  /** It was told that it has to leave, before its main kernel's exit was recorded. */
+  readonly told: boolean;
   /** Earlier attempts that the platform failed. */
   readonly failures: number;
   readonly retry: RetryPolicy;
@@ -25,9 +26,12 @@ export type Settlement =
 
 const ended = (cause: EndCause, ran: boolean): Settlement => ({ next: 'end', cause, ...outcomeOf(cause, ran) });
 
-/** It left for somebody else, or for a drain. A batch session whose main kernel exited 0 by then was done. */
-function leave({ kind, mainExitCode, ran }: AttemptFacts, preempt: NonNullable<AttemptFacts['preempt']>): Settlement {
-  if (kind === 'batch' && mainExitCode === 0) return ended('completed', ran);
+/**
+ * It left for somebody else, or for a drain. What exits after it was told has heeded that, whatever its exit code: a program
+ * that saves its work and exits 0 at SIGTERM is not done. What had exited by itself before ends as its exit says.
+ */
+function leave({ told, mainExitCode, ran }: AttemptFacts, preempt: NonNullable<AttemptFacts['preempt']>): Settlement {
+  if (!told && mainExitCode !== null) return ended(mainExitCode === 0 ? 'completed' : 'user-failure', ran);
   if (preempt.then === 'requeue') return { next: 'requeue', cause: preempt.cause };
   return ended(preempt.cause, ran);
 }
