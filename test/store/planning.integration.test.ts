@@ -19,6 +19,7 @@ import {
   submitAndAdmit,
   unsound,
 } from './ledger.js';
+import { query } from './upkeep.js';
 
 let ledger: Ledger;
 let store: Store;
@@ -234,6 +235,27 @@ describe('signals follow from rows', () => {
     expect(await store.planning.dueSignals({ olderThanMs: 0, limit: 10 })).toEqual([
       { sessionId, kind: 'stop', attempt: 1 },
     ]);
+  });
+
+  test.each([
+    ['a stop', "stop_requested_at = t.since, state = 'TERMINATING', ending_at = t.since"],
+    ['an exit', "state = 'TERMINATING', ending_at = t.since"],
+    ['a placement', 'placed_at = t.since'],
+    ['a preemption', "state = 'PREEMPTING', preempt_asked_at = t.since"],
+  ])('%s that stays open for long is told less and less often, not each few seconds for ever', async (_what, owed) => {
+    const sessionId = await submitAndAdmit(ledger);
+    await placeAll(store);
+    const sends = async (openSeconds: number, silentSeconds: number) => {
+      await query(
+        ledger,
+        `UPDATE sessions SET ${owed}, signalled_at = now() - $2::int * interval '1 second'
+         FROM (SELECT now() - ($2::int + $3::int) * interval '1 second' AS since) t WHERE id = $1`,
+        [sessionId, silentSeconds, openSeconds],
+      );
+      return (await store.planning.dueSignals({ olderThanMs: 5_000, limit: 10 })).length;
+    };
+    expect([await sends(0, 6), await sends(60, 6), await sends(60, 21)]).toEqual([1, 0, 1]);
+    expect([await sends(3_600, 200), await sends(360_000, 299), await sends(360_000, 301)]).toEqual([0, 0, 1]);
   });
 });
 
