@@ -2,7 +2,7 @@ import { type DeviceTable, MAY, shareRoom } from './device-table.js';
 import { type DeviceNeed, packShares } from './pack-devices.js';
 import type { ShareRoom } from './search-assignment.js';
 
-/** Left on all devices of the node that take shares, of the model (-1: any). */
+/** Left on all devices of the node that take shares, of the model (-1: whichever). */
 export function shareableBytes(devices: DeviceTable, i: number, model: number): number {
   const end = devices.start[i + 1] as number;
   let bytes = 0;

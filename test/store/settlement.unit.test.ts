@@ -43,8 +43,16 @@ const cases: [title: string, facts: Partial<AttemptFacts>, want: string][] = [
     leaving('requeue', { mainExitCode: 3 }),
     'end TERMINATED failure user-failure',
   ],
-  ['what exits 0 once it is told waits again', leaving('requeue', { mainExitCode: 0, told: true }), 'requeue preempted'],
-  ['what exits 1 once it is told waits again', leaving('requeue', { mainExitCode: 1, told: true }), 'requeue preempted'],
+  [
+    'what exits 0 once it is told waits again',
+    leaving('requeue', { mainExitCode: 0, told: true }),
+    'requeue preempted',
+  ],
+  [
+    'what exits 1 once it is told waits again',
+    leaving('requeue', { mainExitCode: 1, told: true }),
+    'requeue preempted',
+  ],
   [
     'what exits 0 once it is told was stopped, where it ends',
     leaving('end', { mainExitCode: 0, told: true }),
