@@ -9,6 +9,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result>
     const { passResult } = await import('./support/pass-result.js');
     return { run: passResult };
   },
+  'scheduling-scale': () => import('./scheduling-scale.js'),
   'store-pass': () => import('./store-pass.js'),
   'submit-latency': () => import('./submit-latency.js'),
   throughput: () => import('./throughput.js'),

@@ -3,6 +3,8 @@ import type { Snapshot } from '../../src/contract/snapshot.js';
 import { planPass } from '../../src/scheduler/plan-pass.js';
 import { NOW, node, quota, session, slots, snapshot } from '../scheduler/build.js';
 import { referencePlan } from '../scheduler/reference.js';
+import { cpuMs, medianCpuMs } from './support/cpu-time.js';
+import { readOnce } from './support/read-once.js';
 
 /**
  * The pure pass, one thread, CPU time. `floorMs` is the least that any pass must do with the same input: it reads
@@ -20,8 +22,7 @@ export interface PassRow {
   readonly skipped: number;
 }
 
-const WARM_UPS = 15;
-const RUNS = 9;
+const RUNS = 15;
 
 /** Requests of 1–8 GPUs in a fixed mixed order. */
 const gpusOf = (n: number): number => 1 + ((n * 5 + (n >> 3)) % 8);
@@ -39,41 +40,14 @@ const quotas = [
 const input = (sessions: number, held: number) =>
   snapshot({ nodes: nodes(1000, held), pending: pending(sessions), quotas });
 
-function cpuMs(work: () => unknown): number {
-  const start = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1000;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function medianMs(work: () => unknown): number {
-  for (let i = 0; i < WARM_UPS; i += 1) work();
-  return median(Array.from({ length: RUNS }, () => cpuMs(work)));
-}
-
-/** Reads what a pass cannot avoid to read. */
-function readOnce({ nodes: all, pending: queue }: Snapshot): number {
-  let sum = 0;
-  for (const each of all) {
-    sum += each.capacity.cpuMilli - each.used.cpuMilli;
-    for (const device of each.devices) sum += device.heldBy === null && device.healthy ? device.memoryBytes : 0;
-  }
-  for (const { priority, kernels } of queue) sum += priority + (kernels[0]?.slots.gpuCount ?? 0);
-  return sum;
-}
-
 function measure(
   title: string,
   targetMs: number,
   given: { readonly snapshot: Snapshot; readonly withReference: boolean },
 ): PassRow {
   const coldMs = cpuMs(() => planPass(given.snapshot, NOW));
-  const measuredMs = medianMs(() => planPass(given.snapshot, NOW));
-  const floorMs = medianMs(() => readOnce(given.snapshot));
+  const measuredMs = medianCpuMs(() => planPass(given.snapshot, NOW), RUNS);
+  const floorMs = medianCpuMs(() => readOnce(given.snapshot), RUNS);
   const referenceMs = given.withReference ? cpuMs(() => referencePlan(given.snapshot)) : null;
   const plan = planPass(given.snapshot, NOW);
   const counts = { placed: plan.placed.length, skipped: plan.skipped };
