@@ -7,6 +7,7 @@ import { decayStops } from './decay.js';
 import { demandOf } from './demand.js';
 import { endOrderOf } from './end-order.js';
 import type { Refusal } from './explain-blocked.js';
+import { isEntitled } from './guarantee-reclaim.js';
 import { guaranteeRefusal } from './guarantee-refusal.js';
 import { canStillBeHad, dropRoom, enterRoom } from './held-rooms.js';
 import { makeRoom } from './make-room.js';
@@ -47,7 +48,7 @@ export function consider(pass: Pass, session: SnapshotPending): void {
   if (own === 'entered') return;
   if (own !== null) return waitForVictims(pass, session, { told: own, requested });
 
-  const shape = shapeOf(demand);
+  const shape = shapeOf(pass, demand);
   const attempt = placeNow(pass, session, { demand, shape });
   if ('kernels' in attempt) return start(pass, session, { ...attempt, requested });
 
@@ -64,10 +65,13 @@ export function consider(pass: Pass, session: SnapshotPending): void {
   wait(pass, session, blocked(pass, session, { demand, shape, none: made, ...attempt }));
 }
 
-/** Behind a session that stops the pass: who ends all the same, and who has room of his own. False: nothing is decided. */
+/**
+ * Behind a session that stops the pass: who ends all the same, who has room of his own, and whose project has not what it
+ * is guaranteed. False: nothing is decided.
+ */
 export function sweep(pass: Pass, session: SnapshotPending): boolean {
   if (ended(pass, session)) return true;
-  if (!pass.heldRooms.has(session.id)) return false;
+  if (!pass.heldRooms.has(session.id)) return takeGuaranteed(pass, session);
   const requested = amountsOf(demandOf(session));
   const hold = heldBack({ group: pass.base.group, clock: pass.clock }, session) ?? overQuota(pass, session, requested);
   if (hold !== null) {
@@ -77,6 +81,23 @@ export function sweep(pass: Pass, session: SnapshotPending): boolean {
   const own = ownRoom(pass, session);
   if (own === null) return false;
   if (own !== 'entered') waitForVictims(pass, session, { told: own, requested });
+  return true;
+}
+
+/** A project can always have its guaranteed GPUs, whoever waits ahead: what is free, or what it lent. */
+function takeGuaranteed(pass: Pass, session: SnapshotPending): boolean {
+  if (!isEntitled(pass.preemption?.book ?? null, session)) return false;
+  const demand = demandOf(session);
+  const requested = amountsOf(demand);
+  if (demand.contradicts || keptBack(pass, session, requested) !== null) return false;
+  const attempt = placeNow(pass, session, { demand, shape: shapeOf(pass, demand) });
+  if ('kernels' in attempt) {
+    start(pass, session, { ...attempt, requested });
+    return true;
+  }
+  const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session) : null;
+  if (made === null || !('reason' in made)) return false;
+  waitForVictims(pass, session, { told: made, requested });
   return true;
 }
 

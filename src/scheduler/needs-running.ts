@@ -25,7 +25,7 @@ export const needsRunning = (policy: Policy, flags: GroupFlags): boolean =>
 
 /**
  * Whether every page of the queue has to be read though somebody blocks it: some behind him may have to end, or hold room
- * that nobody waits for any more.
+ * that nobody waits for any more, or have a guarantee to call on.
  */
 export const needsWholeQueue = (policy: Policy, flags: GroupFlags): boolean =>
-  policy.maxWaitSeconds !== null || flags.hasHolds || flags.hasFailedDependencies;
+  policy.maxWaitSeconds !== null || policy.guarantees.length > 0 || flags.hasHolds || flags.hasFailedDependencies;

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Snapshot, SnapshotNode, SnapshotRunning } from '../../src/contract/snapshot.js';
 import { guaranteeBook, noteDropped, notePromised } from '../../src/scheduler/guarantee-book.js';
 import { guaranteeRefusal } from '../../src/scheduler/guarantee-refusal.js';
+import { planPass } from '../../src/scheduler/plan-pass.js';
 import { NOW, node, type SessionShape, session, sessionId, slots, snapshot } from './build.js';
 import { at, booked, type RunningShape, running } from './build-running.js';
 import { names, preemptionPolicy, victimsFor } from './victims-case.js';
@@ -221,5 +222,25 @@ describe('a guaranteed project takes back what it lent', () => {
   test('of its own project it stops nobody but by the policy', () => {
     const snap = world([guaranteed('nlp', 8)], { sessions: [on(1, [0, 8], { ...nlp, priority: 0 })] });
     expect(names(victimsFor(snap, mine(8, { priority: 50 })), snap)).toEqual([]);
+  });
+});
+
+describe('a project behind somebody who blocks the queue', () => {
+  const blocker = session(1, { kernels: [slots(1, 1, 8)], projectId: 'prj_other' });
+  const two = [node('node-a', { gpus: 8, cpu: 64 }), node('node-b', { gpus: 1, cpu: 64, held: 1 })];
+  const plan = (sessions: readonly SnapshotRunning[], asker: ReturnType<typeof asks>) =>
+    planPass({ ...world([guaranteed('nlp', 2)], { sessions, nodes: two }), pending: [blocker, asker] }, NOW);
+
+  test('takes free GPUs that it is guaranteed', () => {
+    const taken = plan([on(50, [0, 4])], asks(2, nlp));
+    expect(taken.blockedBy).toBe(blocker.id);
+    expect(taken.placed.map(({ sessionId: id }) => id)).toEqual([sessionId(100)]);
+  });
+  test('takes back what it lent, and no more than it is guaranteed', () => {
+    expect(plan([on(50, [0, 8])], asks(2, nlp)).stops).toHaveLength(1);
+    expect(plan([on(50, [0, 8])], asks(3, nlp)).stops).toEqual([]);
+  });
+  test('and one without a guarantee waits behind it', () => {
+    expect(plan([on(50, [0, 4])], asks(2)).placed).toEqual([]);
   });
 });
