@@ -68,5 +68,17 @@ export function createProgram(): Command {
     'after',
     '7 unreachable, 75 preempted and requeued, 124 timeout, 125 not started, 130 interrupted; run, wait and exec give the command’s own.',
   );
+  describeBySummary(program);
   return program;
+}
+
+/** A command that says nothing more of itself says in its own help what its parent's list says of it. */
+function describeBySummary(parent: Command): void {
+  for (const command of parent.commands) {
+    const summary = command.summary();
+    if (command.description() === '' && summary !== '') {
+      command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
+    }
+    describeBySummary(command);
+  }
 }

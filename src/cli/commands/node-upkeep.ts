@@ -51,7 +51,7 @@ function registerCordon(node: Command): void {
     .command('cordon')
     .summary('nothing new is placed there')
     .argument('<name>')
-    .option('--reason <text>')
+    .option('--reason <text>', 'shown with the node')
     .action(
       action<ReasonOption>(async ({ client, out }, { args: [name = ''], options: { reason } }) => {
         await out.done(await (await client()).nodes.cordon(name, reason), NODE, 'cordoned; what runs there goes on');
