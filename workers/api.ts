@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { DEFAULT_OPTIONS, startApi } from '../src/api/start-api.js';
+import { durationsOf } from '../src/lifecycle/durations.js';
 import { type ApiConfig, parseApiConfig } from '../src/platform/config.js';
 import { newApiKeyId, newDomainId, newProjectId, newUserId } from '../src/platform/ids.js';
 import { createLogger, type Logger } from '../src/platform/log.js';
@@ -42,7 +43,11 @@ async function main(): Promise<void> {
     await store.migrate();
     await bootstrap(store, config);
   });
-  const door = createTemporalDoor({ address: config.temporalAddress, namespace: config.temporalNamespace });
+  const door = createTemporalDoor({
+    address: config.temporalAddress,
+    namespace: config.temporalNamespace,
+    durations: durationsOf(config.nodeSilenceSeconds),
+  });
   open.push(() => door.close());
   const app = await createApp(store, door);
   await app.listen({ host: config.listenHost, port: config.apiPort });

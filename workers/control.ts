@@ -1,4 +1,5 @@
 import type { ControlDependencies } from '../activities/control/dependencies.js';
+import { durationsOf } from '../src/lifecycle/durations.js';
 import { parseControlConfig } from '../src/platform/config.js';
 import { newKernelId } from '../src/platform/ids.js';
 import { createLogger } from '../src/platform/log.js';
@@ -38,7 +39,7 @@ async function main(): Promise<void> {
   if (config.metricsPort !== undefined) await startMetricsServer(registry, config.metricsPort);
   const address = { address: config.temporalAddress, namespace: config.temporalNamespace };
   const store = createStore({ connectionString: config.databaseUrl });
-  const door = createTemporalDoor(address);
+  const door = createTemporalDoor({ ...address, durations: durationsOf(config.nodeSilenceSeconds) });
   const dependencies = { store, door, newKernelId, log, count: countersIn(registry, 'berth_control') };
   await untilItWorks('Postgres', () => store.migrate());
   const ticks = tickUntil(dependencies, ending.signal);

@@ -1,6 +1,7 @@
 import {
   CancellationScope,
   continueAsNew,
+  patched,
   setCurrentDetails,
   setWorkflowOptions,
   sleep,
@@ -31,8 +32,7 @@ export async function nodeWorkflow({ node, durations = DEFAULT_DURATIONS }: Node
       setCurrentDetails(`Node \`${node}\`: ${silence.detail}`);
       if (silence.verdict === 'removed') return;
       silent = silence.verdict === 'lost' ? await whileLost({ node, durations }, silence.endAfterMs) : undefined;
-      if (silence.verdict === 'grace')
-        await sleep(Math.max(silence.retryAfterMs, 1), { summary: 'ask again about the silence' });
+      if (silence.verdict === 'grace') silent = await throughGrace({ node, durations }, silence.retryAfterMs);
     } else silent = undefined;
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof nodeWorkflow>({ node, durations });
   }
@@ -48,6 +48,16 @@ async function fellSilent(node: string, scheduleToStartMs: number, { nodeSilence
   } catch (error) {
     return !ranItsTime(error);
   }
+}
+
+/**
+ * Nobody is lost within a grace, and a beat ends the silence; without one the question is asked again when the grace is
+ * over. (Before the patch a whole limit of silence came after it, so a node was LOST after 85 s of silence, not 45.)
+ */
+async function throughGrace({ node, durations }: Required<NodeInput>, graceMs: number): Promise<boolean | undefined> {
+  if (patched('node-beat-within-grace')) return fellSilent(node, Math.max(graceMs, 1), durations);
+  await sleep(Math.max(graceMs, 1), { summary: 'ask again about the silence' });
+  return undefined;
 }
 
 /**

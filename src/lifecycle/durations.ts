@@ -23,5 +23,11 @@ export const DEFAULT_DURATIONS: Durations = {
   removeRetryMs: 5_000,
 };
 
+/** As one installation wants them; undefined: the defaults of whatever build a workflow runs on. */
+export const durationsOf = (nodeSilenceSeconds: number | undefined): Durations | undefined =>
+  nodeSilenceSeconds === undefined
+    ? undefined
+    : { ...DEFAULT_DURATIONS, nodeSilenceMs: Math.round(nodeSilenceSeconds * 1000) };
+
 /** A wake is never armed closer than this: Temporal's timer may fire before Postgres's moment. */
 export const WAKE_FLOOR_MS = 1_000;

@@ -101,6 +101,9 @@ const VARIABLES = {
   /** Volume name → folder on this machine, as JSON. */
   BERTH_VOLUMES: json(z.record(text, text)).default({}),
 
+  /** Silence of a node that makes it LOST; 40 when unset. A node's workflow keeps the one that it began with. */
+  BERTH_NODE_SILENCE_SECONDS: z.coerce.number().min(1).max(3_600).optional(),
+
   BERTH_NODE_NAME: text.max(63),
   /** The resource group that the node joins. */
   BERTH_NODE_GROUP: text.max(63).default('default'),
@@ -192,7 +195,14 @@ function parse<V extends Variable>(variables: readonly V[], env: NodeJS.ProcessE
 const TEMPORAL = ['BERTH_TEMPORAL_ADDRESS', 'BERTH_TEMPORAL_NAMESPACE'] as const;
 const OBSERVED = ['BERTH_METRICS_PORT', 'BERTH_LOG_LEVEL', 'BERTH_STATE'] as const;
 
-const CONTROL = [...TEMPORAL, ...OBSERVED, 'DATABASE_URL', 'BERTH_BUILD_ID', 'BERTH_TEMPORAL_METRICS_PORT'] as const;
+const CONTROL = [
+  ...TEMPORAL,
+  ...OBSERVED,
+  'DATABASE_URL',
+  'BERTH_BUILD_ID',
+  'BERTH_NODE_SILENCE_SECONDS',
+  'BERTH_TEMPORAL_METRICS_PORT',
+] as const;
 
 const NODE = [
   ...TEMPORAL,
@@ -229,6 +239,7 @@ const API = [
   'BERTH_API_URL',
   'BERTH_STORAGE_URL',
   'BERTH_VOLUMES',
+  'BERTH_NODE_SILENCE_SECONDS',
   'BERTH_NODE_NAME',
   'BERTH_NODE_GROUP',
   'BERTH_NODE_TOKEN',

@@ -26,7 +26,7 @@ import { ownerAttributes } from './search-attributes.js';
 
 export interface DoorOptions extends TemporalAddress {
   /** Short ones in tests; a workflow keeps those it was started with. */
-  readonly durations?: Durations;
+  readonly durations?: Durations | undefined;
 }
 
 export function createTemporalDoor({ durations, ...address }: DoorOptions): TemporalDoor {

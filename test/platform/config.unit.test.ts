@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_DURATIONS, durationsOf } from '../../src/lifecycle/durations.js';
 import { ConfigError, parseApiConfig, parseControlConfig, parseNodeConfig } from '../../src/platform/config.js';
 
 const CONTROL = { DATABASE_URL: 'postgres://u:geheim@127.0.0.1:5432/berth', BERTH_TEMPORAL_ADDRESS: '127.0.0.1:7233' };
@@ -27,6 +28,13 @@ describe('configuration', () => {
     const config = parseControlConfig({ ...CONTROL, BERTH_METRICS_PORT: '', BERTH_LOG_LEVEL: '' });
     expect(config).toMatchObject({ temporalNamespace: 'default', buildId: 'unversioned', logLevel: 'info' });
     expect(config.metricsPort).toBeUndefined();
+  });
+
+  test('takes the silence of a node that makes it LOST, and leaves it to the workflows when unset', () => {
+    expect(durationsOf(parseControlConfig(CONTROL).nodeSilenceSeconds)).toBeUndefined();
+    const short = parseControlConfig({ ...CONTROL, BERTH_NODE_SILENCE_SECONDS: '2.5' });
+    expect(durationsOf(short.nodeSilenceSeconds)).toEqual({ ...DEFAULT_DURATIONS, nodeSilenceMs: 2_500 });
+    expect(() => parseControlConfig({ ...CONTROL, BERTH_NODE_SILENCE_SECONDS: '0.5' })).toThrow(ConfigError);
   });
 
   test('turns JSON, numbers and ranges into values', () => {

@@ -1,4 +1,6 @@
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nodeWorkflowId } from '../../src/lifecycle/names.js';
 import { stopOf } from '../store/ledger.js';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
@@ -56,6 +58,15 @@ test('a silent node is LOST, and what was placed there ends as the platform’s 
   const ended = await plane.until(running?.id as never, 'ERROR');
   expect(ended).toMatchObject({ cause: 'node-lost', result: 'platform-failure' });
   await plane.settled();
+}, 120_000);
+
+test('a node is LOST at the end of the grace, not a whole limit of silence after it', async () => {
+  const history = await plane.client.workflow.getHandle(nodeWorkflowId('n1')).fetchHistory();
+  const waits = (history.events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+    scheduled?.activityType?.name === 'presence' ? [tsToMs(scheduled.scheduleToStartTimeout)] : [],
+  );
+  expect(waits[0]).toBe(SILENCE_MS);
+  expect(waits.some((ms) => ms > 0 && ms < SILENCE_MS)).toBe(true);
 }, 120_000);
 
 test('a node that comes back and reconciles takes work again', async () => {

@@ -11,6 +11,7 @@ import { AT_ONCE, allowPreemption, gpus, running, stop } from './course.js';
  * test/workflows/record-histories.ts NAME`) when a workflow learns a new course; an old history is never recorded again,
  * since it stands for the sessions that began under the old code.
  */
+const SILENCE_MS = 1_500;
 const FOLDER = join(import.meta.dirname, 'histories');
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -121,6 +122,15 @@ const COURSES: Record<string, (plane: ControlPlane) => Promise<SessionId | strin
     await pause(1_000);
     return 'node/n1';
   },
+  async 'node-lost'(plane) {
+    const marking = setInterval(() => void plane.store.control.markUp(), 300);
+    await plane.door.ensureNode('n1');
+    await pause(SILENCE_MS * 2);
+    await plane.node.stop();
+    await eventually('n1 is LOST', async () => (await plane.store.nodes.get('n1'))?.state === 'LOST');
+    clearInterval(marking);
+    return 'node/n1';
+  },
 };
 
 /** Stack traces name folders of this machine and mean nothing to a replay. */
@@ -129,7 +139,7 @@ const withoutPaths = (history: string): string =>
 
 async function record(names: readonly string[]): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
-  const plane = await startControlPlane();
+  const plane = await startControlPlane({ durations: { nodeSilenceMs: SILENCE_MS } });
   try {
     for (const name of names) {
       for (const key of Object.keys(plane.node.behaviour))

@@ -21,6 +21,9 @@ const PASSED_ON_TO_NODES = [
   'BERTH_NODE_HEALTH_FAILURES',
 ];
 
+/** What starts the workflows of nodes takes besides. */
+const PASSED_ON_TO_CONTROL = ['BERTH_NODE_SILENCE_SECONDS'];
+
 export function passedOn(env: NodeJS.ProcessEnv, names: readonly string[] = PASSED_ON): Environment {
   const kept = names.map((name) => [name, env[name]] as const);
   return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
@@ -55,7 +58,8 @@ export function controlEnvironment(berth: Installation, worker?: number): Enviro
     BERTH_METRICS_PORT: worker === undefined ? '' : String(portOf(berth.config, metrics)),
     BERTH_TEMPORAL_METRICS_PORT: worker === undefined ? '' : String(portOf(berth.config, temporalMetrics)),
   };
-  return { ...common(berth), ...ports, DATABASE_URL: databaseUrl(berth) };
+  const passed = passedOn(berth.env, PASSED_ON_TO_CONTROL);
+  return { ...common(berth), ...passed, ...ports, DATABASE_URL: databaseUrl(berth) };
 }
 
 export function nodeEnvironment(berth: Installation, agent = 1): Environment {
@@ -84,6 +88,7 @@ export function apiEnvironment(berth: Installation): Environment {
   const { config, secrets } = berth;
   return {
     ...common(berth),
+    ...passedOn(berth.env, PASSED_ON_TO_CONTROL),
     ...nodeIdentity(berth),
     BERTH_FURTHER_NODES: JSON.stringify(
       nodeNames(config)
