@@ -134,10 +134,23 @@ export interface KernelClass extends Unit {
   readonly members: readonly number[];
 }
 
-/** Distinct kernels, the rarest first, then the hardest to place: the search branches on all but the last class. */
+const CLASSES = new WeakMap<Demand, readonly KernelClass[]>();
+
+/**
+ * Distinct kernels, the rarest first, then the hardest to place: the search branches on all but the last class. Kept with
+ * the demand, which is asked for them at every step of its way.
+ */
 export function kernelClasses(demand: Demand): readonly KernelClass[] {
+  const known = CLASSES.get(demand);
+  if (known !== undefined) return known;
+  const classes = classesOf(demand.kernels);
+  CLASSES.set(demand, classes);
+  return classes;
+}
+
+function classesOf(kernels: Demand['kernels']): readonly KernelClass[] {
   const classes = new Map<string, Unit & { readonly members: number[] }>();
-  for (const [index, { slots }] of demand.kernels.entries()) {
+  for (const [index, { slots }] of kernels.entries()) {
     const key = `${slots.gpuCount},${slots.gpuMemoryBytes},${slots.cpuMilli},${slots.memoryBytes}`;
     const known = classes.get(key);
     if (known === undefined) classes.set(key, { ...unitOf(slots), members: [index] });
@@ -159,13 +172,28 @@ export const unitsOf = (demand: Demand): readonly Unit[] => (demand.spread ? ker
 const unitKey = (each: Unit): string =>
   `${each.gpuCount},${each.cpuMilli},${each.memoryBytes}${each.shares.length === 0 ? '' : `,${each.shares.join('+')}`}`;
 
-/** Equal for requests that the same nodes are open to and that need the same: what they would like and avoid apart. */
-export function shapeKey(demand: Demand): string {
+/**
+ * Equal for requests that the same nodes are open to and that need the same: what they would like and avoid apart. How long
+ * one stays decides on its nodes only where some node is to move.
+ */
+export function shapeKey(demand: Demand, someMove = true): string {
+  const known = SHAPES.get(demand);
+  const shape = known ?? shapeText(demand);
+  if (known === undefined) SHAPES.set(demand, shape);
+  return someMove ? `${shape};${demand.staysSeconds}` : shape;
+}
+
+const SHAPES = new WeakMap<Demand, string>();
+
+function shapeText(demand: Demand): string {
   const shape = demand.spread
-    ? kernelClasses(demand).map((each) => `${each.members.length}x${unitKey(each)}`)
-    : [unitKey(demand.total)];
-  const { architecture, gpuModel, spread, staysSeconds } = demand;
-  return JSON.stringify([architecture, gpuModel, spread, shape, staysSeconds, requiredKey(demand)]);
+    ? kernelClasses(demand)
+        .map((each) => `${each.members.length}x${unitKey(each)}`)
+        .join(' ')
+    : unitKey(demand.total);
+  // Names come last, quoted: no name can look like another part.
+  const names = JSON.stringify([demand.architecture, demand.gpuModel, requiredKey(demand)]);
+  return `${shape};${names}`;
 }
 
 /** Equal for requests that require the same nodes and zone; '' for those that require none. */

@@ -51,11 +51,9 @@ export function earliestStart(
 ): Start {
   const { session, fromMs, shape } = seeker;
   const view = viewOf(timeline, session);
-  const { maxMs, minMs } = lengthsOf(session);
-  const gpuModel = session.kernels.some(({ slots }) => slots.gpuCount + slots.gpuMemoryBytes > 0)
-    ? session.gpuModel
-    : null;
-  const ask = { unit: spanUnitOf(session.kernels, gpuModel), fromMs, maxMs, minMs };
+  const ask = askOf(seeker);
+  const { maxMs, minMs } = ask;
+  const { gpuModel } = ask.unit;
   const known = memoryOf(memory, timeline, `${view.key};${fromMs};${maxMs};${minMs};${shape}`);
   const { cpuMilli, memoryBytes, gpuCount, shares } = ask.unit;
   const unitKey = `${cpuMilli},${memoryBytes},${gpuCount},${shares.join('+')}`;
@@ -72,6 +70,20 @@ export function earliestStart(
   return gang.kernels === null || gang.atMs >= single.atMs
     ? single
     : { atMs: gang.atMs, nodes: [], spread: gang.kernels };
+}
+
+function askOf({ session, fromMs }: Seeker): SpanAsk {
+  const gpuModel = session.kernels.some(({ slots }) => slots.gpuCount + slots.gpuMemoryBytes > 0)
+    ? session.gpuModel
+    : null;
+  return { unit: spanUnitOf(session.kernels, gpuModel), fromMs, ...lengthsOf(session) };
+}
+
+/** Whether node `i` has room for all of it from the first moment on, for as long as it may run. */
+export function startsAtOnce(timeline: Timeline, seeker: Seeker, i: number): boolean {
+  const line = timeline.lines[i] as NodeLine;
+  const profile = profileIn(timeline, viewOf(timeline, seeker.session), i);
+  return earliestOn({ line, profile, row: timeline.row }, askOf(seeker), seeker.fromMs) === seeker.fromMs;
 }
 
 const UNKNOWN = Number.NEGATIVE_INFINITY;

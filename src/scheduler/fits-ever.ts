@@ -1,4 +1,3 @@
-import type { SlotName } from '../contract/slots.js';
 import type { SnapshotDevice, SnapshotNode } from '../contract/snapshot.js';
 import type { Blocker } from '../contract/why.js';
 import { bareAmountText, listText } from './amount-text.js';
@@ -9,10 +8,14 @@ import { deviceViewOf, holds, type NodeTable, nodeTable } from './node-table.js'
 import { nodeVerdict } from './node-verdict.js';
 import { nodesOpenTo } from './nodes-open-to.js';
 import { canPlace } from './place.js';
-import { rankingOf } from './ranking.js';
+import { type Ranking, rankingOf } from './ranking.js';
 import { type Lack, lacksOn, lackText, nearestNode, neededSlots, nodeBlockers, subjectOf } from './shortage.js';
 
-const DEFAULT_SLOT_ORDER: readonly SlotName[] = ['gpuCount', 'gpuMemoryBytes', 'cpuMilli', 'memoryBytes'];
+/** The default order of slots; which node of several would be chosen does not matter here. */
+const ORDER: Pick<Ranking, 'placement' | 'slotOrder'> = {
+  placement: 'concentrated',
+  slotOrder: ['gpuCount', 'gpuMemoryBytes', 'cpuMilli', 'memoryBytes'],
+};
 
 /**
  * Why the nodes of the group can never hold the request, in order of precedence; null when one day they can. Looks at
@@ -24,12 +27,14 @@ export function neverFits(
   nodes: readonly SnapshotNode[],
   rules?: DeviceRules,
 ): readonly Refusal[] | null {
-  const refusals = refusalsIn(nodeTable(nodes, 'ever', rules), demandOf(request), DEFAULT_SLOT_ORDER);
+  const ever = rankingOf(nodeTable(nodes, 'ever', rules), ORDER);
+  const refusals = refusalsIn(ever, demandOf(request));
   return refusals.length === 0 ? null : refusals;
 }
 
-/** The same for a table of view `ever` that is there already. */
-export function refusalsIn(ever: NodeTable, demand: Demand, slotOrder: readonly SlotName[]): readonly Refusal[] {
+/** The same for a ranked table of view `ever` that is there already. */
+export function refusalsIn(ranking: Ranking, demand: Demand): readonly Refusal[] {
+  const ever = ranking.table;
   const refusals: Refusal[] = [];
   const refuse = (reason: Refusal['reason'], told: Pick<Refusal, 'message' | 'blockers' | 'nearest'>): void => {
     refusals.push({ reason, nearest: null, ...told, violations: [], nodes: nodeVerdict(ever, demand) });
@@ -43,7 +48,7 @@ export function refusalsIn(ever: NodeTable, demand: Demand, slotOrder: readonly 
   if (unmatched !== null) refuse('no_matching_device', { message: unmatched.message, blockers: [] });
   // What lacks is told on the nodes that match; where none does, on all of them.
   const matching = unmatched === null ? demand : { ...demand, ...unmatched.without };
-  const tooLarge = excess(ever, misuse === null ? matching : withoutShares(matching), slotOrder);
+  const tooLarge = excess(ranking, misuse === null ? matching : withoutShares(matching));
   if (tooLarge !== null) refuse('too_large_for_any_node', tooLarge);
   return refusals;
 }
@@ -103,11 +108,11 @@ const distinct = (names: readonly string[]): string => listText([...new Set(name
 
 /** What is more than any node (spread: than the nodes together) can ever hold, with the nearest node. */
 function excess(
-  ever: NodeTable,
+  ranking: Ranking,
   demand: Demand,
-  slotOrder: readonly SlotName[],
 ): { message: string; blockers: Blocker[]; nearest: NonNullable<Refusal['nearest']> | null } | null {
-  if (canPlace(rankingOf(ever, { placement: 'concentrated', slotOrder: [...slotOrder] }), demand)) return null;
+  if (canPlace(ranking, demand)) return null;
+  const { table: ever, slotOrder } = ranking;
   const mask = nodesOpenTo(ever, demand);
   const { gpuModel } = demand;
   const free = deviceViewOf(ever, gpuModel);

@@ -54,8 +54,10 @@ function look(pass: Pass, ahead: SnapshotPending, mode: GroupPolicy['backfill'])
   const demand = demandOf(ahead);
   if (keptBack(pass, ahead, amountsOf(demand)) !== null || hindrance(pass, ahead) !== null) return true;
   return (
-    reserve(pass.backfill, { ...seekerOf(pass, ahead, { demand, shape: shapeOf(demand) }), fromMs: msOf(last.at) }) !==
-    null
+    reserve(pass.backfill, {
+      ...seekerOf(pass, ahead, { demand, shape: shapeOf(pass, demand) }),
+      fromMs: msOf(last.at),
+    }) !== null
   );
 }
 
@@ -82,7 +84,7 @@ function startOf(pass: Pass, session: SnapshotPending, policy: GroupPolicy): Exp
   const notBefore = Math.max(fromMs, ...lastAhead.slice(-1));
   const ahead = reservations.length;
   const reservation = reserve(pass.backfill, {
-    ...seekerOf(pass, session, { demand, shape: shapeOf(demand) }),
+    ...seekerOf(pass, session, { demand, shape: shapeOf(pass, demand) }),
     fromMs: notBefore,
   });
   if (reservation === null) return { at: null, basis: unboundedBasis(pass) };

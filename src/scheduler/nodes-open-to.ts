@@ -37,6 +37,9 @@ export function movesTooSoon(table: NodeTable, i: number, { staysSeconds }: Dema
   return moves !== undefined && table.atMs + staysSeconds * 1000 > (moves[i] as number);
 }
 
+/** Whether any node is to leave the group: only then it matters how long a request stays. */
+export const someMove = (table: NodeTable): boolean => moveTimes(table) !== undefined;
+
 /** Milliseconds since 1970 by node, Infinity for those that stay; undefined when all stay. */
 function moveTimes(table: NodeTable): Float64Array | undefined {
   if (table.moves === undefined) {

@@ -1,8 +1,8 @@
-import type { Attempt } from './assignment.js';
+import type { Attempt, Taken } from './assignment.js';
 import type { Backfill } from './backfill.js';
 import type { Demand } from './demand.js';
 import { windowAt, windowRow } from './earliest-on-line.js';
-import { earliestStart, type Seeker } from './earliest-start.js';
+import { earliestStart, type Seeker, startsAtOnce } from './earliest-start.js';
 import type { NodeLine } from './node-line.js';
 import { place, unplace } from './place.js';
 import type { Ranking } from './ranking.js';
@@ -38,6 +38,17 @@ export function placeAhead(ahead: Ahead, demand: Demand): Attempt | 'delays' {
   mask[node] = 1;
   const placed = behindShadows(ahead, [node], () => place(ranking, demand, mask));
   return typeof placed === 'string' ? placed : { ...placed, explanation: chosen.explanation };
+}
+
+/**
+ * Whether room that was found on one node, without regard to reservations, is what `placeAhead` finds too: the node has it for long
+ * enough, and nobody is promised any of the node later. It is the first of all nodes, so it is the first of those that delay nobody.
+ */
+export function isAhead({ backfill: { timeline }, seeker }: Omit<Ahead, 'ranking'>, { nodeOfKernel }: Taken): boolean {
+  const i = nodeOfKernel[0] as number;
+  if (nodeOfKernel.some((node) => node !== i)) return false;
+  const { takes } = timeline.lines[i] as NodeLine;
+  return !takes.some(({ fromMs }) => fromMs > timeline.nowMs) && startsAtOnce(timeline, seeker, i);
 }
 
 const everyNode = ({ table }: Ranking): readonly number[] => [...table.nodes.keys()];

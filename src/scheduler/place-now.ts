@@ -3,9 +3,10 @@ import type { SnapshotPending } from '../contract/snapshot.js';
 import type { Assignment } from './assignment.js';
 import { type Demand, shapeKey } from './demand.js';
 import type { Seeker } from './earliest-start.js';
+import { someMove } from './nodes-open-to.js';
 import type { Pass } from './pass.js';
 import { nodesToTry, place, unplace } from './place.js';
-import { placeAhead } from './place-ahead.js';
+import { isAhead, placeAhead } from './place-ahead.js';
 import { placedKernelsOf } from './rooms.js';
 
 /** Room that is found and taken from the table. */
@@ -34,16 +35,20 @@ export function placeNow(
     return { notFound: attempt };
   }
   if (backfill === null || backfill.reservations.length === 0) return found(pass, session, attempt);
+  const seeker = seekerOf(pass, session, { demand, shape });
+  if (isAhead({ backfill, seeker }, attempt)) return found(pass, session, attempt);
   const where = found(pass, session, attempt).kernels;
   unplace(ranking, demand, attempt);
-  const ahead = placeAhead({ ranking, backfill, seeker: seekerOf(pass, session, { demand, shape }) }, demand);
+  const ahead = placeAhead({ ranking, backfill, seeker }, demand);
   if (typeof ahead === 'string') return { notFound: ahead === 'gave-up' ? ahead : { where } };
   return found(pass, session, ahead);
 }
 
 /** Equal for requests that find the same room: their shape, and the nodes that they avoid. */
-export const shapeOf = (demand: Demand): string =>
-  demand.avoid.length === 0 ? shapeKey(demand) : `${shapeKey(demand)}-${demand.avoid.toSorted().join()}`;
+export function shapeOf({ nodes }: Pick<Pass, 'nodes'>, demand: Demand): string {
+  const shape = shapeKey(demand, someMove(nodes));
+  return demand.avoid.length === 0 ? shape : `${shape}-${demand.avoid.toSorted().join()}`;
+}
 
 export function seekerOf(
   { ranking, clock }: Pass,

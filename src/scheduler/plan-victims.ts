@@ -4,6 +4,7 @@ import { shapeKey } from './demand.js';
 import { spares } from './guarantee-reclaim.js';
 import { msOf, timestampOf } from './moments.js';
 import { noVictims, repeated } from './no-victims.js';
+import { someMove } from './nodes-open-to.js';
 import { lowerCeilings, offerOf, whenLeft } from './preempt-offer.js';
 import { type Fit, fitOf, hasRoom, type LeastSet, leastVictims } from './preempt-search.js';
 import { holdText, stopText } from './preempt-text.js';
@@ -26,7 +27,12 @@ export function planVictims(
   catchUp(preemption);
   if (rule === null) return nobody('the policy of the group stops nobody for others');
   const fit = fitOf(session);
-  const key = JSON.stringify([rule.key, shapeKey(fit.demand), session.avoid, preemption.book && session.projectId]);
+  const key = JSON.stringify([
+    rule.key,
+    shapeKey(fit.demand, someMove(preemption.pass.ranking.table)),
+    session.avoid,
+    preemption.book && session.projectId,
+  ]);
   const known = preemption.inVain.get(key);
   if (known !== undefined) return repeated(known);
   const offer = offerOf(preemption, session, rule);

@@ -6,7 +6,7 @@ import { explainUnschedulable } from './explain-unschedulable.js';
 import { refusalsIn } from './fits-ever.js';
 import { type NodeTable, nodeTable, releasedTable } from './node-table.js';
 import { canPlace } from './place.js';
-import { rankingOf } from './ranking.js';
+import { type Ranking, rankingOf } from './ranking.js';
 
 /**
  * Refusals that no placement and no release changes, only the nodes. They are kept by the request's shape, so that a
@@ -20,16 +20,21 @@ export interface Standing {
   readonly now?: NodeTable;
   readonly never: Map<string, Refusal | null>;
   readonly unschedulable: Map<string, Refusal | null>;
-  ever: NodeTable | undefined;
+  /** Whether some node is to leave the group. */
+  readonly someMove: boolean;
+  ever: Ranking | undefined;
   empty: NodeTable | undefined;
+  emptyRanking: Ranking | undefined;
 }
 
 export const standingRefusals = (base: Pick<Standing, 'group' | 'nodes' | 'slotOrder' | 'now'>): Standing => ({
   ...base,
   never: new Map(),
   unschedulable: new Map(),
+  someMove: base.nodes.some(({ moveAt }) => moveAt !== null),
   ever: undefined,
   empty: undefined,
+  emptyRanking: undefined,
 });
 
 /** The READY nodes as if all were released. */
@@ -43,23 +48,28 @@ const released = ({ now, nodes }: Standing, view: 'empty' | 'ever'): NodeTable =
 
 /** More than the group's nodes can ever hold, or of a kind that none has. */
 export function neverRefusal(standing: Standing, demand: Demand): Refusal | null {
-  return remembered(standing.never, demand, () => {
-    const ever = (standing.ever ??= released(standing, 'ever'));
-    return refusalsIn(ever, demand, standing.slotOrder)[0] ?? null;
+  return remembered({ memory: standing.never, standing }, demand, () => {
+    const { slotOrder } = standing;
+    standing.ever ??= rankingOf(released(standing, 'ever'), { placement: 'concentrated', slotOrder });
+    return refusalsIn(standing.ever, demand)[0] ?? null;
   });
 }
 
 /** No READY node can hold it, whatever is released. */
 export function unschedulableRefusal(standing: Standing, demand: Demand): Refusal | null {
-  return remembered(standing.unschedulable, demand, () => {
+  return remembered({ memory: standing.unschedulable, standing }, demand, () => {
     const empty = emptyNodes(standing);
-    const ranking = rankingOf(empty, { placement: 'concentrated', slotOrder: standing.slotOrder });
-    return canPlace(ranking, demand) ? null : explainUnschedulable(empty, demand, standing);
+    standing.emptyRanking ??= rankingOf(empty, { placement: 'concentrated', slotOrder: standing.slotOrder });
+    return canPlace(standing.emptyRanking, demand) ? null : explainUnschedulable(empty, demand, standing);
   });
 }
 
-function remembered(memory: Map<string, Refusal | null>, demand: Demand, look: () => Refusal | null): Refusal | null {
-  const key = shapeKey(demand);
+function remembered(
+  { memory, standing }: { readonly memory: Map<string, Refusal | null>; readonly standing: Standing },
+  demand: Demand,
+  look: () => Refusal | null,
+): Refusal | null {
+  const key = shapeKey(demand, standing.someMove);
   const known = memory.get(key);
   if (known !== undefined) return known;
   const refusal = look();
