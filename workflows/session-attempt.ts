@@ -1,4 +1,4 @@
-import { CancellationScope, isCancellation, patched, setCurrentDetails, sleep } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, patched, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { Finished, Placement } from '../activities/control/control-activities.js';
 import type { EndCause } from '../src/contract/index.js';
 import { phaseDetails, type ShownSession } from '../src/lifecycle/details.js';
@@ -101,11 +101,32 @@ async function removeFrom(
   const order = { sessionId: session.sessionId, attempt: placement.attempt, kernelIds };
   for (let tries = 1; ; tries += 1) {
     try {
-      await nodeOrders(place.node, durations.nodeScheduleToStartMs).remove({ ...order, graceMs: graceMs() });
+      const { remove } = nodeOrders(place.node, durations.nodeScheduleToStartMs);
+      await removeWithin((ms) => remove({ ...order, graceMs: ms }), graceMs);
       return true;
     } catch {
       if (await control.nodeGone(place.node)) return false;
       await sleep(Math.min(durations.removeRetryMs * tries, 60_000));
     }
+  }
+}
+
+/**
+ * A stop that leaves less time than the removal under way was given, as a kill does, is handed on: the node cuts the first one
+ * short, and answers both when the containers are gone.
+ */
+async function removeWithin(remove: (graceMs: number) => Promise<void>, graceMs: () => number): Promise<void> {
+  let given = graceMs();
+  let over = false;
+  const setOver = () => {
+    over = true;
+  };
+  const first = remove(given);
+  first.then(setOver, setOver);
+  for (;;) {
+    await condition(() => over || graceMs() < given);
+    if (over || !patched('session-removal-hurried')) return first;
+    given = graceMs();
+    await remove(given);
   }
 }

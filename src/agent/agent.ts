@@ -94,8 +94,7 @@ export async function createAgent(settings: AgentSettings, adapters: AgentAdapte
       parts.turns.start(batch.sessionId, signal, (until) =>
         startKernels(parts.deps, batch, { signal: until, onPhase }),
       ),
-    removeKernels: (removal, onPhase) =>
-      parts.turns.remove(removal.sessionId, () => removeKernels(parts.deps, removal, onPhase)),
+    removeKernels: (removal, onPhase) => parts.removals.run(removal, () => removeKernels(parts.deps, removal, onPhase)),
     notice: parts.notices.give,
     warm: ({ images }, progress) => warmImages(parts.deps, images, progress),
     afterSilence: parts.reconciler.afterSilence,

@@ -15,6 +15,7 @@ import { createOutbox } from './outbox.js';
 import { createPorts } from './ports.js';
 import { createProbes } from './probes.js';
 import { createReconciler } from './reconcile.js';
+import { createRemovals } from './removals.js';
 import type { RemovalDeps } from './remove-kernel.js';
 import type { StartDeps } from './start-kernels.js';
 import { createTurns } from './turns.js';
@@ -40,6 +41,7 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
   const { removal, outbox } = await removalParts({ settings, adapters: { ...adapters, containers }, api });
   const { exits, logs, cuts } = removal;
   const turns = createTurns();
+  const removals = createRemovals(turns, containers);
   const notices = createNotices(removal);
   const publishAddress = listenAddress(settings);
   const deps: StartDeps = { ...removal, node, api, outbox, volumes, publishAddress, mpsDirectory };
@@ -47,7 +49,7 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
   const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isStarting, ...everyMs });
   const lookEveryMs = settings.contactCheckEveryMs === undefined ? {} : { everyMs: settings.contactCheckEveryMs };
   const guard: ContactGuardDeps = { node, containers, contact, notices, cuts, log, ...lookEveryMs };
-  return { api, outbox, exits, logs, reconciler, turns, notices, health, contact, guard, deps };
+  return { api, outbox, exits, logs, reconciler, turns, removals, notices, health, contact, guard, deps };
 }
 
 /**

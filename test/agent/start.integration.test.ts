@@ -230,6 +230,19 @@ describe('startKernels', () => {
     expect(await starting).toBe('ended');
     expect(await containersHere()).toEqual([]);
   });
+
+  test('a removal that leaves less time cuts the one short that is under way', async () => {
+    const { start, remove } = await here.startAgent();
+    const order = here.order({ command: ['sh', '-c', 'trap "" TERM; echo deaf; while :; do sleep 1; done'] });
+    await start([order]);
+    await eventually('it heeds nothing', async () => (await logOf(order)).includes('deaf'));
+    const patient = remove([order], 600_000);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await remove([order], 0);
+    await patient;
+    expect(await containersHere()).toEqual([]);
+    expect(here.api.reportsOf('exited')).toMatchObject([{ exitCode: 137 }]);
+  });
 });
 
 const mount = (folderId: string) => ({ volume: 'main', folderId, target: '/data', readOnly: false });

@@ -28,6 +28,8 @@ export interface SimulatedBehaviour {
   exitAfterMs?: number | undefined;
   exitCode?: number;
   failRemovals?: number;
+  /** What runs ends only when its grace is over: the shortest that any removal gave it. */
+  ignoresTerm?: boolean;
 }
 
 export interface SimulatedNode {
@@ -35,6 +37,8 @@ export interface SimulatedNode {
   readonly behaviour: SimulatedBehaviour;
   /** Kernel id → attempt of what "runs". */
   readonly running: ReadonlyMap<string, number>;
+  /** Sessions whose removal was asked for. */
+  readonly removing: ReadonlySet<string>;
   /** `start krn…`, `notice krn…`, `remove krn…`, in order. */
   readonly log: readonly string[];
   report(report: NodeReport): Promise<void>;
@@ -76,6 +80,13 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
     behaviour[what] = left - 1;
     throw new Error('the engine does not answer');
   };
+  /** The shortest grace that any removal gave it is over. */
+  const removing = new Set<string>();
+  const killedAt = new Map<string, number>();
+  const graceOver = async (kernelId: string, graceMs: number) => {
+    killedAt.set(kernelId, Math.min(killedAt.get(kernelId) ?? Number.POSITIVE_INFINITY, Date.now() + graceMs));
+    while (Date.now() < (killedAt.get(kernelId) ?? 0)) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
   const activities: NodeActivities = {
     async startKernels({ attempt, kernels }) {
       for (const { kernelId } of kernels) {
@@ -96,9 +107,11 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
           setTimeout(() => void exit(kernelId, attempt, exitCode).catch(() => undefined), exitAfterMs);
       }
     },
-    async removeKernels({ attempt, kernelIds, graceMs }) {
+    async removeKernels({ sessionId, attempt, kernelIds, graceMs }) {
       failFor('failRemovals');
+      removing.add(sessionId);
       for (const kernelId of kernelIds) {
+        if (behaviour.ignoresTerm === true) await graceOver(kernelId, graceMs);
         if (running.has(kernelId)) await exit(kernelId, attempt, 143);
         log.push(`remove ${kernelId} within ${graceMs} ms`);
       }
@@ -138,6 +151,7 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
   return {
     name,
     behaviour,
+    removing,
     running,
     log,
     report,

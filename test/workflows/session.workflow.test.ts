@@ -102,6 +102,21 @@ test.each([
   expect(plane.node.log.at(-1)).toContain('within 0 ms');
 });
 
+test('a kill after a stop does not wait for the grace of the stop', async () => {
+  const sessionId = await plane.submit({ gracePeriodSeconds: 600 });
+  await plane.until(sessionId, 'RUNNING');
+  plane.node.behaviour.ignoresTerm = true;
+  const asked = { sessionId, cause: 'user-stop', actor: 'admin', message: '' } as const;
+  const told = { sessionId, kind: 'stop', attempt: 1 } as const;
+  await plane.store.sessions.requestStop({ ...asked, graceMs: null, force: false });
+  await plane.door.signalSession(told);
+  await eventually('its removal is under way', () => plane.node.removing.has(sessionId));
+  await plane.store.sessions.requestStop({ ...asked, graceMs: 0, force: true });
+  await plane.door.signalSession({ ...told, graceMs: 0 });
+  await plane.until(sessionId, 'TERMINATED');
+  plane.node.behaviour.ignoresTerm = false;
+});
+
 describe('a failed start', () => {
   test('releases the node, then the ledger, then wakes the next', async () => {
     const failure = { cause: 'bad-command', whose: 'user', message: 'no such program' } as const;
