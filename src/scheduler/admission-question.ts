@@ -15,6 +15,11 @@ export function admissionQuestion(known: Known): AdmissionQuestion {
       architecture: spec.architecture ?? null,
       gpuModel: spec.gpuModel ?? null,
       clusterMode: spec.clusterMode,
+      wishes: {
+        ...spec.placement,
+        zone: spec.placement.zone ?? null,
+        replicaGroup: spec.placement.replicaGroup ?? null,
+      },
       kernels: spec.kernels.flatMap(({ count, slots }) => Array.from({ length: count }, () => ({ slots }))),
     },
     wants: {

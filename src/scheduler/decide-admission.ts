@@ -100,7 +100,11 @@ function wantGrounds(question: AdmissionQuestion): Ground[] {
 const sizeGrounds = ({ request, nodes, group }: AdmissionQuestion): Ground[] =>
   group === null
     ? []
-    : (neverFits(request, nodes) ?? []).map(({ message }) => ({ code: 'never_fits', pointer: '/kernels', message }));
+    : (neverFits(request, nodes, group.policy) ?? []).map(({ message }) => ({
+        code: 'never_fits',
+        pointer: '/kernels',
+        message,
+      }));
 
 function quotaGrounds({ request, quotas, pending }: AdmissionQuestion): Ground[] {
   const never = quotaNever(request, quotas);

@@ -49,6 +49,35 @@ interface Case {
   readonly change: Partial<AdmissionQuestion>;
   readonly want: readonly [code: string, pointer: string, message: string] | null;
 }
+const device = {
+  id: 'd0',
+  model: 'sim',
+  memoryBytes: 24 * GIB,
+  simulated: true,
+  healthy: true,
+  sharing: 'none' as const,
+  parentId: null,
+  heldBy: null,
+  shares: [],
+};
+const NO_SHARES =
+  'asks for a share of a device (gpuMemoryBytes); this group offers whole devices (gpuCount): none of its devices limits what a share uses, and the group does not allow unenforced sharing';
+const shared = { ...node, devices: [device] };
+const wishes = {
+  nodes: [],
+  nodesRequired: false,
+  zone: null,
+  zoneRequired: false,
+  spread: 'none' as const,
+  replicaGroup: null,
+};
+const aShare = {
+  nodes: [shared],
+  request: {
+    ...question.request,
+    kernels: [{ slots: { cpuMilli: 1000, memoryBytes: GIB, gpuCount: 0, gpuMemoryBytes: 10 * GIB } }],
+  },
+};
 const limited = groupOf({ maxRuntimeSeconds: { batch: 3600 } });
 const cases: readonly Case[] = [
   { title: 'a request that fits', change: {}, want: null },
@@ -96,6 +125,25 @@ const cases: readonly Case[] = [
     title: 'one more who waits than the group takes',
     change: { group: groupOf({ maxPendingSessions: 2 }, 2) },
     want: ['quota_exceeded', '/group', '2 sessions wait in the group already, of at most 2'],
+  },
+  {
+    title: 'a share on devices whose limit nothing enforces, where the group allows that',
+    change: { ...aShare, group: groupOf({ allowUnenforcedSharing: true }) },
+    want: null,
+  },
+  {
+    title: 'a share on devices whose limit nothing enforces, where the group does not',
+    change: aShare,
+    want: ['never_fits', '/kernels', NO_SHARES],
+  },
+  {
+    title: 'required nodes of which none is large enough',
+    change: {
+      nodes: [node, { ...shared, name: 'n2' }],
+      request: { ...aShare.request, wishes: { ...wishes, nodes: ['n1'], nodesRequired: true } },
+      group: groupOf({ allowUnenforcedSharing: true }),
+    },
+    want: ['never_fits', '/kernels', NO_SHARES],
   },
   { title: 'the last who may wait', change: { group: groupOf({ maxPendingSessions: 2 }, 1) }, want: null },
 ];
