@@ -23,7 +23,7 @@ const session = (fields: Partial<SeenSession>): SeenSession => ({
   cause: null,
   nodes: [],
   expectedStart: null,
-  startedAt: null,
+  placedAt: null,
   ...fields,
 });
 const blocker = (fields: Partial<Blocker>): Blocker => ({

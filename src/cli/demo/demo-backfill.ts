@@ -99,7 +99,7 @@ async function withBounds(stage: Stage, ask: Ask): Promise<void> {
     isState('alice', 'RUNNING'),
     cpusInUse(4000),
   ]);
-  stage.note('alice', { promised, started: ran.sessions['alice']?.startedAt });
+  stage.note('alice', { promised, placed: ran.sessions['alice']?.placedAt });
 }
 
 const endedByMaxRuntime = (label: string) => endedBy(label, 'max-runtime', 'TERMINATED');

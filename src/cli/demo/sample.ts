@@ -15,7 +15,7 @@ export interface SeenSession {
   readonly nodes: readonly string[];
   /** When it will start at the latest, as `why` says. */
   readonly expectedStart: string | null;
-  readonly startedAt: string | null;
+  readonly placedAt: string | null;
 }
 
 /** What is promised on the nodes of the group, by the ledger. */

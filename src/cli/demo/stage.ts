@@ -127,10 +127,10 @@ const isOver = ({ state }: SeenSession): boolean => ['TERMINATED', 'CANCELLED', 
 
 async function seen(client: Client, id: string): Promise<SeenSession> {
   const [session, why] = await Promise.all([client.sessions.get(id), client.sessions.why(id)]);
-  const { state, cause, kernels, startedAt } = session;
+  const { state, cause, kernels, placedAt } = session;
   const { reason, message, blockers, queue, eta } = why;
   const nodes = [...new Set(kernels.flatMap(({ node }) => node ?? []))];
-  const place = { position: queue?.position ?? null, nodes, expectedStart: eta?.p90 ?? null, startedAt };
+  const place = { position: queue?.position ?? null, nodes, expectedStart: eta?.p90 ?? null, placedAt };
   return { id, state, reason, message, blockers, cause, ...place };
 }
 
