@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 
 export type { Logger };
 
@@ -23,6 +23,9 @@ const REDACT = {
   censor: '[redacted]',
 };
 
+/** Temporal's SDK calls it `error`, which would be shown as {}. */
+const SERIALIZERS = { error: (error: unknown) => (error instanceof Error ? stdSerializers.err(error) : error) };
+
 export interface LogOptions {
   /** Name of the process, on each line. */
   readonly process: string;
@@ -33,7 +36,13 @@ export interface LogOptions {
 
 /** One JSON line an event, on standard output: the supervisor or the machine's journal keeps it. */
 export function createLogger({ process, level, destination }: LogOptions): Logger {
-  const options = { base: { process }, level, redact: REDACT, timestamp: pino.stdTimeFunctions.isoTime };
+  const options = {
+    base: { process },
+    level,
+    redact: REDACT,
+    serializers: SERIALIZERS,
+    timestamp: pino.stdTimeFunctions.isoTime,
+  };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
