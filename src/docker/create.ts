@@ -4,6 +4,7 @@ import type { ContainerSpec } from './container-spec.js';
 import { hasStatus } from './engine-error.js';
 import { ContainerFailure, classify } from './failures.js';
 import { inspect } from './inspect.js';
+import { isAmbiguous } from './networks.js';
 import { SPEC_HASH_LABEL, specHash } from './spec-hash.js';
 
 /**
@@ -16,19 +17,22 @@ export async function ensureCreated(docker: Docker, spec: ContainerSpec): Promis
     if (id !== undefined) return { id };
     await new Promise((resolve) => setTimeout(resolve, CREATE_PAUSE_MILLISECONDS));
   }
-  throw new ContainerFailure('engine_error', `the name ${spec.name} is neither free nor in use`);
+  throw new ContainerFailure(
+    'engine_error',
+    `the name ${spec.name} is neither free nor in use, or its network is there twice`,
+  );
 }
 
 const CREATE_TRIES_MAX = 50;
 const CREATE_PAUSE_MILLISECONDS = 100;
 
-/** Undefined when the name is taken. */
+/** Undefined when the name is taken, or that of its network is another one's too for the moment. */
 async function tryCreate(docker: Docker, spec: ContainerSpec): Promise<string | undefined> {
   try {
     const { id } = await docker.createContainer(containerConfig(spec));
     return id;
   } catch (error) {
-    if (hasStatus(error, 409)) return undefined;
+    if (hasStatus(error, 409) || isAmbiguous(error)) return undefined;
     throw classify(error, Object.values(spec.environment));
   }
 }

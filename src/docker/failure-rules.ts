@@ -9,6 +9,8 @@ export interface FailureRule {
   readonly subject?: RegExp;
 }
 
+export const AMBIGUOUS_NETWORK = /network \S+ is ambiguous/i;
+
 /** Messages of engine 20.10 and later and of registries, first match wins. */
 export const FAILURE_RULES: readonly FailureRule[] = [
   {
@@ -64,6 +66,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
     pattern:
       /Get "?https?:|error pulling image|toomanyrequests|failed to register layer|no space left on device|filesystem layer verification failed|unexpected EOF|TLS handshake|http: server gave HTTP response/i,
   },
+  { kind: 'engine_error', pattern: AMBIGUOUS_NETWORK },
   { kind: 'name_conflict', pattern: /the container name .* is already in use/i, statusCode: 409 },
   { kind: 'no_such_container', pattern: /no such container/i },
   {

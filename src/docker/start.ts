@@ -4,6 +4,7 @@ import { hasStatus } from './engine-error.js';
 import { ContainerFailure, classify } from './failures.js';
 import { inspect } from './inspect.js';
 import { logs } from './logs.js';
+import { isAmbiguous } from './networks.js';
 
 /**
  * Starts a container that never ran. One that runs or has ended is left as it is, since a second call must not run a
@@ -13,12 +14,25 @@ import { logs } from './logs.js';
 export async function ensureStarted(docker: Docker, name: string): Promise<ContainerState> {
   const before = await existing(docker, name);
   if (before.startedAt !== undefined) return withoutFailure(docker, before);
-  try {
-    await docker.getContainer(name).start();
-  } catch (error) {
-    if (!hasStatus(error, 304)) throw classify(error);
-  }
+  await start(docker, name);
   return withoutFailure(docker, await existing(docker, name));
+}
+
+const START_TRIES_MAX = 50;
+const START_PAUSE_MILLISECONDS = 100;
+
+/** Again while its network is there twice: the caller whose create crossed another's removes one. */
+async function start(docker: Docker, name: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await docker.getContainer(name).start();
+      return;
+    } catch (error) {
+      if (hasStatus(error, 304)) return;
+      if (!isAmbiguous(error) || tries === START_TRIES_MAX) throw classify(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, START_PAUSE_MILLISECONDS));
+  }
 }
 
 async function existing(docker: Docker, name: string): Promise<ContainerState> {

@@ -139,6 +139,13 @@ const cases: readonly [title: string, statusCode: number, message: string, kind:
     'Conflict. The container name "/a" is already in use by container "b". You have to remove (or rename) that container to be able to reuse that name.',
   ],
   ['a container that is gone', 404, 'No such container: a', 'no_such_container', 'No such container: a'],
+  [
+    'a network that is there twice',
+    400,
+    'network berth-ses_1 is ambiguous (2 matches found on name)',
+    'engine_error',
+    'network berth-ses_1 is ambiguous (2 matches found on name)',
+  ],
   ['a field that makes no sense', 400, 'invalid hostname', 'bad_request', 'invalid hostname'],
   [
     'anything else',
