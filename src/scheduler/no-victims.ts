@@ -1,9 +1,10 @@
 import type { SnapshotPending } from '../contract/snapshot.js';
 import { listText } from './amount-text.js';
 import { timestampOf } from './moments.js';
-import { whenLeft } from './preempt-offer.js';
-import { type Fit, hasRoom, shortestRun, vacateAll } from './preempt-search.js';
+import { type Fit, hasRoom, occupyAll, shortestRun, vacateAll } from './preempt-search.js';
 import type { NoVictims, Offer, Preemption } from './preemption.js';
+import type { Ranking } from './ranking.js';
+import { copyOf } from './rooms.js';
 import type { Candidate, VictimRule } from './victims.js';
 
 interface InVain {
@@ -25,9 +26,8 @@ export function noVictims(preemption: Preemption, session: SnapshotPending, { fi
     const kept = closed.length === 0 ? '' : `; ${closed.length} are within what their projects are guaranteed`;
     return unknown(`there are no sessions ${rule.whom} that could be stopped for it${kept}`);
   }
-  const ranking = whenLeft(preemption);
-  vacateAll(ranking, open);
-  const count = shortestRun(ranking, fit, later);
+  const ranking = copyOf(offer.ceiling);
+  const count = later.length === 0 ? null : runOfLater(ranking, fit, later);
   const last = count === null ? undefined : later[count - 1];
   if (count !== null && last?.fromMs != null) {
     const grace = longestGrace([...open, ...later.slice(0, count)]);
@@ -46,6 +46,14 @@ export function noVictims(preemption: Preemption, session: SnapshotPending, { fi
   }
   const all = open.length + later.length + starting.length;
   return unknown(`it would not fit even without the ${sessions(all)}`);
+}
+
+/** How many of those that are still protected have to go besides; they have left the ranking then, all of them when null. */
+function runOfLater(ranking: Ranking, fit: Fit, later: readonly Candidate[]): number | null {
+  vacateAll(ranking, later);
+  if (!hasRoom(ranking, fit)) return null;
+  occupyAll(ranking, later);
+  return shortestRun(ranking, fit, later);
 }
 
 /** For another session like one before it in the pass: it waits for the same, but the room is the other's first. */

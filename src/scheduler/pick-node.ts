@@ -28,7 +28,8 @@ export function pickNode(ranking: Ranking, demand: Demand, candidates: Candidate
   const listsAreThere = ranking.lists !== undefined && isRankedByLists(ranking);
   if (!listsAreThere && !someHasRoom(ranking, candidates)) return null;
   const preference = preferenceOf(ranking, demand, candidates);
-  const { node, next } = preference.isRanked
+  const isListed = preference.isRanked && (ranking.isScratch !== true || demand.spread);
+  const { node, next } = isListed
     ? firstOfLists(ranking, candidates, preference)
     : firstOfAll(ranking, candidates, preference);
   return node < 0 ? null : { node, next, preference };

@@ -40,6 +40,7 @@ export function startPass(given: PassBase, now: Timestamp): Pass {
   const leaves = leavesOf(base, now, clock);
   const heldRooms: Pass['heldRooms'] = new Map();
   const droppedHolds: Pass['droppedHolds'] = [];
+  const placed: Pass['placed'] = [];
   for (const hold of base.holds.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1)))
     heldRooms.set(hold.sessionId, keepRoom(ranking, hold, leaves.running));
   const stopsSomebody = policy.preemption.enabled || base.guarantees.length > 0;
@@ -53,11 +54,11 @@ export function startPass(given: PassBase, now: Timestamp): Pass {
     quotas: quotaBook(base.quotas),
     standing: standingRefusals({ group, nodes: nodes.nodes, slotOrder: policy.slotOrder, now: nodes }),
     preemption: stopsSomebody
-      ? preemptionOf(base, now, { ranking, heldRooms, droppedHolds, stops: leaves.stops })
+      ? preemptionOf(base, now, { ranking, heldRooms, droppedHolds, placed, stops: leaves.stops })
       : null,
     heldRooms,
     droppedHolds,
-    placed: [],
+    placed,
     waiting: [],
     ends: [],
     holds: [],

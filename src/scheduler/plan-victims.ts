@@ -1,14 +1,16 @@
 import type { StopOrder } from '../contract/plan.js';
 import type { SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
+import { catchUp } from './catch-up.js';
 import { shapeKey } from './demand.js';
 import { spares } from './guarantee-reclaim.js';
+import { leastOnOneNode } from './least-on-one-node.js';
 import { msOf, timestampOf } from './moments.js';
 import { noVictims, repeated } from './no-victims.js';
 import { someMove } from './nodes-open-to.js';
 import { lowerCeilings, offerOf, whenLeft } from './preempt-offer.js';
 import { type Fit, fitOf, hasRoom, type LeastSet, leastVictims } from './preempt-search.js';
 import { holdText, stopText } from './preempt-text.js';
-import { catchUp, type NoVictims, noteRoom, type Offer, type Preemption, ruleFor, type Victims } from './preemption.js';
+import { type NoVictims, noteRoom, type Offer, type Preemption, ruleFor, type Victims } from './preemption.js';
 import type { Ranking } from './ranking.js';
 import { occupyIfFree } from './rooms.js';
 import type { Candidate, VictimRule } from './victims.js';
@@ -65,7 +67,9 @@ function search(preemption: Preemption, session: SnapshotPending, { fit, offer }
   const { open, closed, ceiling } = offer;
   if (hasRoom(ceiling, fit)) {
     const ranking = whenLeft(preemption);
-    const least = leastVictims(ranking, fit, open);
+    const least = fit.demand.spread
+      ? leastVictims(ranking, fit, open)
+      : leastOnOneNode(ranking, fit, { ceiling, openOn: offer.openOn, leaving: preemption.leaving });
     if (least !== null) return { least, awaited: awaitedOf(preemption, ranking, least) };
   }
   if (closed.length === 0 || preemption.book === null) return null;

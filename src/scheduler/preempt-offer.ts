@@ -1,7 +1,7 @@
 import type { SnapshotPending } from '../contract/snapshot.js';
 import { shelter } from './guarantee-reclaim.js';
 import { occupyAll, vacateAll } from './preempt-search.js';
-import type { Offer, Preemption } from './preemption.js';
+import type { Offer, Preemption, Ranked, WhenLeft } from './preemption.js';
 import type { Ranking } from './ranking.js';
 import { copyOf, type Room } from './rooms.js';
 import type { Candidate, VictimRule } from './victims.js';
@@ -9,10 +9,16 @@ import type { Candidate, VictimRule } from './victims.js';
 /** Offers that are kept at a time; each keeps a copy of the table. */
 const OFFERS_MAX = 32;
 
-/** What is left once those are gone that end already, and everybody has the room that is held for him. */
-export function whenLeft({ pass, leaving }: Preemption): Ranking {
-  const ranking = copyOf(pass.ranking);
-  ranking.lists = undefined;
+/** What is left once those are gone that end already, and everybody has the room that is held for him: a copy of one's own. */
+export function whenLeft(preemption: Preemption): Ranking {
+  preemption.whenLeft ??= newWhenLeft(preemption);
+  const { ranking } = preemption.whenLeft;
+  // Who runs where, of a replica group, is what the pass says.
+  return copyOf({ ...ranking, replicas: preemption.pass.ranking.replicas });
+}
+
+function newWhenLeft({ pass, leaving }: Preemption): WhenLeft {
+  const ranking = { ...copyOf(pass.ranking), lists: undefined, isScratch: true };
   vacateAll(
     ranking,
     [...leaving.values()].map((session) => ({ session })),
@@ -21,7 +27,7 @@ export function whenLeft({ pass, leaving }: Preemption): Ranking {
     vacateAll(ranking, [{ session: { kernels: kept } }]);
     occupyAll(ranking, [{ session: { kernels } }]);
   }
-  return ranking;
+  return { ranking, holders: new Set(pass.heldRooms.keys()) };
 }
 
 /** Whom the session may stop, now and later. Kept by rule, and by project where projects are sheltered. */
@@ -38,8 +44,8 @@ export function offerOf(preemption: Preemption, session: SnapshotPending, rule: 
 function withoutLeaving(offer: Offer, leaving: Preemption['leaving']): Offer {
   const stay = (candidates: readonly Candidate[]): readonly Candidate[] =>
     candidates.filter(({ session }) => !leaving.has(session.id));
-  const { open, closed, later, starting, ceiling } = offer;
-  return { open: stay(open), closed: stay(closed), later: stay(later), starting: stay(starting), ceiling };
+  const { open, closed, later, starting } = offer;
+  return { ...offer, open: stay(open), closed: stay(closed), later: stay(later), starting: stay(starting) };
 }
 
 /** What was found for one is no room for the next: the ceilings come down by the hold, and up by whom they did not count on. */
@@ -73,5 +79,18 @@ function newOffer(preemption: Preemption, { projectId }: SnapshotPending, rule: 
     later: sheltered.filter(({ fromMs }) => fromMs !== null),
     starting: sheltered.filter(({ fromMs }) => fromMs === null),
     ceiling,
+    openOn: byNode(open),
   };
+}
+
+function byNode(candidates: readonly Candidate[]): Offer['openOn'] {
+  const on = new Map<string, Ranked[]>();
+  for (const [rank, candidate] of candidates.entries()) {
+    for (const name of new Set(candidate.session.kernels.map(({ node }) => node))) {
+      const known = on.get(name);
+      if (known === undefined) on.set(name, [{ candidate, rank }]);
+      else known.push({ candidate, rank });
+    }
+  }
+  return on;
 }

@@ -1,7 +1,8 @@
 import type { PlacedKernel } from '../contract/plan.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
 import { type Demand, demandOf } from './demand.js';
-import { place, unplace } from './place.js';
+import { deviceViewOf, holds } from './node-table.js';
+import { nodesToTry, place, unplace } from './place.js';
 import type { Ranking } from './ranking.js';
 import { roomGauge } from './room-gauge.js';
 import { occupy, occupyIfFree, placedKernelsOf, type Room, vacate } from './rooms.js';
@@ -48,10 +49,18 @@ function takeRoom(ranking: Ranking, { demand, kernels }: Fit): readonly PlacedKe
 
 /** Whether there is room; nothing stays taken. */
 export function hasRoom(ranking: Ranking, { demand }: Fit): boolean {
+  if (!demand.spread) return someNodeHolds(ranking, demand);
   const attempt = place(ranking, demand);
   if (typeof attempt === 'string') return false;
   unplace(ranking, demand, attempt);
   return true;
+}
+
+function someNodeHolds(ranking: Ranking, demand: Demand): boolean {
+  const { table } = ranking;
+  const mask = nodesToTry(ranking, demand);
+  const sought = { unit: demand.total, free: deviceViewOf(table, demand.gpuModel) };
+  return !demand.contradicts && mask.some((open, i) => open === 1 && holds(table, i, sought));
 }
 
 /**
@@ -67,7 +76,16 @@ export function leastVictims<Victim extends Leaving>(
 ): LeastSet<Victim> | null {
   const count = shortestRun(ranking, fit, candidates);
   if (count === null) return null;
-  const { victims, kernels } = putBack(ranking, fit, candidates.slice(0, count));
+  return leastOf(ranking, fit, candidates.slice(0, count));
+}
+
+/** The least set among those that have left: they make room together. */
+export function leastOf<Victim extends Leaving>(
+  ranking: Ranking,
+  fit: Fit,
+  run: readonly Victim[],
+): LeastSet<Victim> | null {
+  const { victims, kernels } = putBack(ranking, fit, run);
   const room = kernels ?? takeRoom(ranking, fit);
   if (room === null) return null;
   if (kernels !== null) occupyAll(ranking, [{ session: { kernels } }]);

@@ -1,8 +1,8 @@
 import type { Timestamp } from '../contract/ids.js';
-import type { HoldOrder, StopOrder } from '../contract/plan.js';
+import type { HoldOrder, Placed, StopOrder } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import type { ExpectedStart } from '../contract/why.js';
-import { type GuaranteeBook, guaranteeBook, noteDropped, notePromised, noteStopped } from './guarantee-book.js';
+import { type GuaranteeBook, guaranteeBook, notePromised } from './guarantee-book.js';
 import { isEntitled, reclaimRule } from './guarantee-reclaim.js';
 import { msOf } from './moments.js';
 import type { Ranking } from './ranking.js';
@@ -19,6 +19,8 @@ export interface PassSoFar {
   readonly heldRooms: ReadonlyMap<string, { readonly kernels: readonly Room[]; readonly kept: readonly Room[] }>;
   readonly stops: readonly StopOrder[];
   readonly droppedHolds: readonly string[];
+  /** Everybody who got room in this pass, also his own held room. */
+  readonly placed: readonly Pick<Placed, 'sessionId' | 'kernels'>[];
 }
 
 /** Who is told to end for the session, and the room that is kept for it meanwhile. */
@@ -45,8 +47,22 @@ export interface Offer {
   /** Still protected, the first to lose its protection first. */
   readonly later: readonly Candidate[];
   readonly starting: readonly Candidate[];
-  /** What there is when all the open ones are gone; only ever too much. */
+  /** What there is when all the open ones are gone. */
   readonly ceiling: Ranking;
+  /** The open ones by node, each with its place among all of them; those that were told to end since are still in it. */
+  readonly openOn: ReadonlyMap<string, readonly Ranked[]>;
+}
+
+export interface Ranked {
+  readonly candidate: Candidate;
+  readonly rank: number;
+}
+
+/** What is left once those that end already are gone, and everybody has the room that is held for him. */
+export interface WhenLeft {
+  readonly ranking: Ranking;
+  /** Holders whose rooms are taken in it. */
+  readonly holders: Set<string>;
 }
 
 /** Preemption in one pass: who may be stopped, who was told to end, and what was looked for in vain. */
@@ -63,8 +79,11 @@ export interface Preemption {
   /** By rule and shape: room hardly grows within a pass, so what was not found once is not looked for again. */
   readonly inVain: Map<string, NoVictims>;
   readonly offers: Map<string, Offer>;
+  /** Made when first asked for, then kept up to date by `catchUp`. */
+  whenLeft: WhenLeft | undefined;
   seenStops: number;
   seenDrops: number;
+  seenPlaced: number;
 }
 
 export function preemptionOf(base: Base, now: Timestamp, pass: PassSoFar): Preemption {
@@ -80,32 +99,11 @@ export function preemptionOf(base: Base, now: Timestamp, pass: PassSoFar): Preem
     leaving: new Map(base.running.filter(({ goneBy }) => goneBy !== null).map((session) => [session.id, session])),
     inVain: new Map(),
     offers: new Map(),
+    whenLeft: undefined,
     seenStops: 0,
     seenDrops: 0,
+    seenPlaced: 0,
   };
-}
-
-/**
- * Takes in what the pass decided since the last look. A dropped hold gives room back: what was looked for in vain may be
- * found then. What a gang leaves beyond what it was stopped for is seen by those who ask for the first time; by
- * others in the next pass.
- */
-export function catchUp(preemption: Preemption): void {
-  const { pass, book, leaving, byId, inVain, offers } = preemption;
-  for (const { sessionId } of pass.stops.slice(preemption.seenStops)) {
-    const session = byId.get(sessionId);
-    if (session === undefined || leaving.has(sessionId)) continue;
-    leaving.set(sessionId, session);
-    if (book !== null) noteStopped(book, session);
-  }
-  const dropped = pass.droppedHolds.slice(preemption.seenDrops);
-  for (const sessionId of dropped) if (book !== null) noteDropped(book, sessionId);
-  if (dropped.length > 0) inVain.clear();
-  // Whom a guaranteed project still lends depends on who of it was told to end.
-  const hasStops = pass.stops.length > preemption.seenStops;
-  if (dropped.length > 0 || (hasStops && book !== null)) offers.clear();
-  preemption.seenStops = pass.stops.length;
-  preemption.seenDrops = pass.droppedHolds.length;
 }
 
 /** Whom the session may stop by the group's policy, or to take back what its project is guaranteed; null: nobody. */

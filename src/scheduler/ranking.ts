@@ -16,6 +16,8 @@ export interface Ranking {
   readonly sign: 1 | -1;
   /** Made when first asked for, then kept in order by `take` and `giveBack`: a move is a binary search and one copy. */
   lists: readonly RankedList[] | undefined;
+  /** It is asked once or twice and thrown away: its nodes are compared instead of sorted, for a request for one node. */
+  readonly isScratch?: boolean;
   /** Sessions of each replica group per node. */
   readonly replicas: Map<string, Float64Array>;
   /** The same nodes with all released; made when first asked for. */

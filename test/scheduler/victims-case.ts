@@ -5,7 +5,13 @@ import { keepRoom } from '../../src/scheduler/held-rooms.js';
 import { nodeTable } from '../../src/scheduler/node-table.js';
 import { place } from '../../src/scheduler/place.js';
 import { planVictims } from '../../src/scheduler/plan-victims.js';
-import { type NoVictims, type Preemption, preemptionOf, type Victims } from '../../src/scheduler/preemption.js';
+import {
+  type NoVictims,
+  type PassSoFar,
+  type Preemption,
+  preemptionOf,
+  type Victims,
+} from '../../src/scheduler/preemption.js';
 import { type Ranking, rankingOf } from '../../src/scheduler/ranking.js';
 import { vacate } from '../../src/scheduler/rooms.js';
 import { NOW } from './build.js';
@@ -24,6 +30,7 @@ export interface Pass {
   readonly ranking: Ranking;
   readonly stops: StopOrder[];
   readonly droppedHolds: string[];
+  readonly placed: PassSoFar['placed'];
   readonly heldRooms: Map<string, ReturnType<typeof keepRoom>>;
 }
 
@@ -34,7 +41,7 @@ export function passOf(snapshot: Snapshot): Pass {
   const ranking = rankingOf(nodeTable(nodes, 'now', policy), policy, { atMs: Date.parse(NOW), running });
   const byId = new Map(running.map((session) => [session.id as string, session]));
   const heldRooms = new Map(holds.map((hold) => [hold.sessionId as string, keepRoom(ranking, hold, byId)]));
-  return { ranking, stops: [], droppedHolds: [], heldRooms };
+  return { ranking, stops: [], droppedHolds: [], placed: [], heldRooms };
 }
 
 /** Asks for victims and carries the answer out, as a pass does. */
