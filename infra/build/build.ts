@@ -34,7 +34,7 @@ const COMMON: BuildOptions = {
 };
 
 /** What stays in node_modules even for the command line: native code and what only `berth up` loads. */
-const NEVER_INSIDE = ['@temporalio/*', 'pino', 'pg-native', 'cpu-features', 'ssh2'];
+const NEVER_INSIDE = ['@temporalio/*', 'pino', 'pg-native', 'cpu-features', 'ssh2', '@resvg/*'];
 
 async function bundle(entries: readonly Entry[], isSelfContained: boolean): Promise<void> {
   if (entries.length === 0) return;

@@ -14,6 +14,7 @@ import { registerQueue } from './commands/queue.js';
 import { registerQuota } from './commands/quota.js';
 import { registerRun } from './commands/run.js';
 import { registerHistory, registerInspect, registerPs, registerWhy } from './commands/sessions.js';
+import { registerSimulate } from './commands/simulate.js';
 import { registerSnapshot } from './commands/snapshot.js';
 import { registerKill, registerStop } from './commands/stop.js';
 import { registerDomain, registerProject, registerUser } from './commands/tenancy.js';
@@ -37,7 +38,10 @@ const SECTIONS: readonly (readonly [heading: string, register: readonly ((progra
       registerKill,
     ],
   ],
-  ['Queue and quota:', [registerQueue, registerQuota, registerHistory, registerSnapshot, registerPlan]],
+  [
+    'Queue and quota:',
+    [registerQueue, registerQuota, registerHistory, registerSnapshot, registerPlan, registerSimulate],
+  ],
   ['Resources:', [registerGet, registerDescribe, registerNode, registerGroup, registerFolder]],
   ['People:', [registerLogin, registerContext, registerKey, registerUser, registerProject, registerDomain]],
   ['This machine:', [registerLocalCommands, registerDemo]],

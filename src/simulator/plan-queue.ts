@@ -2,7 +2,7 @@ import type { GroupPolicy } from '../contract/group-policy.js';
 import type { Plan, Waiting } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending } from '../contract/snapshot.js';
 import { decayOf } from '../scheduler/decay.js';
-import { alarm } from '../scheduler/moments.js';
+import { alarm, msOf } from '../scheduler/moments.js';
 import { needsRunning, needsWholeQueue } from '../scheduler/needs-running.js';
 import { considerPage, finishPass, type Pass, startPass } from '../scheduler/plan-pass.js';
 import type { FreeGauge } from './free-gauge.js';
@@ -13,7 +13,6 @@ const PAGE = 256;
 /** The group at one moment. */
 export interface Moment {
   readonly now: string;
-  readonly nowMs: number;
   readonly policy: GroupPolicy;
   readonly queue: WaitingQueue;
   readonly hasHolds: boolean;
@@ -106,7 +105,7 @@ class Sift {
     const plan = this.#pass === null ? NOTHING : { ...finishPass(this.#pass), isPass: true };
     if (this.#head === null || this.#head.isConsidered) return plan;
     const { session } = this.#head;
-    const decay = decayOf(session, this.#moment.policy, alarm(this.#moment.nowMs));
+    const decay = decayOf(session, this.#moment.policy, alarm(msOf(this.#moment.now)));
     const waits = { sessionId: session.id, reason: 'insufficient_capacity' as const, decay };
     return { ...plan, waiting: [...plan.waiting, waits] };
   }

@@ -144,7 +144,6 @@ class Run {
     const { policy, isUnabridged = false } = this.#input;
     const moment = {
       now: stampOf(this.#nowMs),
-      nowMs: this.#nowMs,
       policy,
       queue: this.#queue,
       hasHolds: this.#holds.size > 0,
