@@ -56,7 +56,8 @@ function stopLines(session: Session, now: Date): readonly string[] {
   const { priority, basePriority = priority, preemptible, resumable, protectedUntil } = session;
   const lowered = basePriority === priority ? '' : ` (submitted with ${basePriority})`;
   const may = preemptible ? 'may be stopped for others' : 'is not stopped for others';
-  const until = protectedUntil === null ? '' : `, not before ${protectedUntil} (${formatUntil(protectedUntil, now)})`;
+  const isProtected = protectedUntil !== null && Date.parse(protectedUntil) > now.getTime();
+  const until = isProtected ? `, not before ${protectedUntil} (${formatUntil(protectedUntil, now)})` : '';
   return [`  priority ${priority}${lowered}, ${may}${preemptible ? until : ''}${resumable ? ', resumable' : ''}`];
 }
 

@@ -266,6 +266,13 @@ describe('a session', () => {
     expect(text).toMatch(/priority 10 \(submitted with 20\), may be stopped for others/);
     expect(text).toMatch(/after prepare \(succeeded\); if that fails: cancel/);
   });
+  test('tells until when it is protected, as long as it is', () => {
+    const until = (protectedUntil: string) => sessionText({ ...session, protectedUntil }, NOW);
+    expect(until('2026-11-30T12:00:05.000Z')).toMatch(
+      /stopped for others, not before 2026-11-30T12:00:05.000Z \(in 5s\)/,
+    );
+    expect(until('2026-11-30T11:59:59.000Z')).not.toMatch(/not before/);
+  });
   test('tells what its share promises, and what not', () => {
     expect(text).toMatch(/share of 12Gi, by none: memory limit NOT enforced, compute in turns, faults isolated/);
   });
