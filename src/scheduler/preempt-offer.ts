@@ -86,10 +86,11 @@ function newOffer(preemption: Preemption, { projectId }: SnapshotPending, rule: 
 function byNode(candidates: readonly Candidate[]): Offer['openOn'] {
   const on = new Map<string, Ranked[]>();
   for (const [rank, candidate] of candidates.entries()) {
+    const ranked = { candidate, rank };
     for (const name of new Set(candidate.session.kernels.map(({ node }) => node))) {
       const known = on.get(name);
-      if (known === undefined) on.set(name, [{ candidate, rank }]);
-      else known.push({ candidate, rank });
+      if (known === undefined) on.set(name, [ranked]);
+      else known.push(ranked);
     }
   }
   return on;
