@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nameSchema, timestampSchema } from './ids.js';
+import { imageSchema } from './image.js';
 import { sessionKindSchema } from './session-kinds.js';
 import { dependsOnSchema, noticeSchema, placementWishesSchema, retrySchema } from './session-wishes.js';
 import { kernelSlotsSchema, LARGEST_BYTES } from './slots.js';
@@ -82,11 +83,7 @@ export const createSessionSchema = z
     kind: sessionKindSchema.default('batch'),
     project: z.string().max(130).describe('a project you are a member of, by name or as domain/name').optional(),
     group: nameSchema.default('default'),
-    image: z
-      .string()
-      .min(1)
-      .max(255)
-      .regex(/^[a-z0-9]([a-zA-Z0-9._\-/:@]*[a-zA-Z0-9])?$/, 'an image reference as the container engine takes it'),
+    image: imageSchema,
     registryCredentials: z
       .strictObject({ username: z.string().max(256), password: z.string().max(4096) })
       .optional()

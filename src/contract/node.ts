@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { kernelIdSchema, nameSchema, sessionIdSchema, timestampSchema } from './ids.js';
+import { imageSchema } from './image.js';
 import { LARGEST_BYTES, LARGEST_CPU_MILLI } from './slots.js';
 
 /**
@@ -151,6 +152,4 @@ export const moveNodeSchema = z
   })
   .meta({ id: 'MoveNode' });
 
-export const warmNodeSchema = z
-  .strictObject({ images: z.array(z.string().min(1).max(255)).min(1).max(50) })
-  .meta({ id: 'WarmNode' });
+export const warmNodeSchema = z.strictObject({ images: z.array(imageSchema).min(1).max(50) }).meta({ id: 'WarmNode' });

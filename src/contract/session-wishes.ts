@@ -59,4 +59,8 @@ export const placementWishesSchema = z
     message: 'name the nodes that are required',
     path: ['nodes'],
   })
+  .refine((wish) => !wish.zoneRequired || wish.zone !== undefined, {
+    message: 'name the zone that is required',
+    path: ['zone'],
+  })
   .meta({ id: 'PlacementWishes' });

@@ -75,7 +75,7 @@ export interface SettingsStore {
     readonly policy: GroupPolicy;
     readonly domains: readonly string[];
     readonly projects: readonly string[];
-  }): Promise<Group | 'exists' | 'no-scope'>;
+  }): Promise<Group | 'exists' | 'no-scope' | 'no-guaranteed-project'>;
   patchGroup(
     name: string,
     patch: {
@@ -85,7 +85,7 @@ export interface SettingsStore {
       readonly projects?: readonly string[];
       readonly ifMatch: string | null;
     },
-  ): Promise<Group | 'missing' | 'stale' | 'no-scope'>;
+  ): Promise<Group | 'missing' | 'stale' | 'no-scope' | 'no-guaranteed-project'>;
   listGroups(page: PageQuery, viewer: Principal): Promise<Page<Group>>;
   getGroup(name: string, viewer: Principal): Promise<Group | null>;
   getQuota(scope: Quota['scope'], name: string): Promise<Quota | null>;

@@ -32,6 +32,7 @@ const bodies: [title: string, body: unknown, status: number, pointer: string][] 
   ['NUL in a label', session({ labels: { a: 'b\0c' } }), 400, '/labels/a'],
   ['half a surrogate pair', session({ labels: { a: '\ud800' } }), 400, '/labels/a'],
   ['a target that climbs', session({ mounts: [{ folder: 'f', target: '/a/../../b' }] }), 400, '/mounts/0/target'],
+  ['a required zone without its name', session({ placement: { zoneRequired: true } }), 400, '/placement/zone'],
   ['an array', [], 400, ''],
   ['null', null, 400, ''],
   ['no body', undefined, 400, '/image'],
@@ -93,4 +94,25 @@ test('a sane request id is taken over, another is replaced', async () => {
   expect(sane.headers['x-request-id']).toBe('abc-1');
   const other = await api.call(key, 'GET', '/v1/me', undefined, { 'x-request-id': 'a b\u00e9' });
   expect(other.headers['x-request-id']).toMatch(/^req_/);
+});
+
+test.each([
+  [
+    'a guarantee for a project that is not there',
+    'PATCH',
+    '/v1/groups/default',
+    '/policy/guarantees',
+    { policy: { guarantees: [{ project: 'default/nobody', gpuCount: 1 }] } },
+  ],
+  [
+    'an image that no engine takes, to be brought to a node',
+    'POST',
+    '/v1/nodes/n1/warm',
+    '/images/0',
+    { images: ['--privileged'] },
+  ],
+] as const)('%s is refused with its field', async (_title, method, path, pointer, body) => {
+  const answer = await api.call(api.adminKey, method, path, JSON.stringify(body), JSON_TYPE);
+  expect(answer.statusCode).toBe(400);
+  expect(answer.json().errors).toMatchObject([{ pointer }]);
 });

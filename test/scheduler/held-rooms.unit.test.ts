@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SnapshotPending } from '../../src/contract/snapshot.js';
+import type { SnapshotPending, SnapshotRunning } from '../../src/contract/snapshot.js';
 import { planPass } from '../../src/scheduler/plan-pass.js';
 import { NOW, node, quota, type SnapshotShape, session, sessionId, slots, snapshot } from './build.js';
 import { booked, running } from './build-running.js';
@@ -21,9 +21,9 @@ const holdFor = (...victims: number[]) => ({
   victims: victims.map((n) => sessionId(n)),
   kernels: [room],
 });
-const planOf = (shape: Partial<SnapshotShape> & { readonly running: SnapshotShape['running'] }) =>
+const planOf = (shape: Partial<SnapshotShape> & { readonly running: readonly SnapshotRunning[] }) =>
   planPass(
-    snapshot({ nodes: booked([node('a', { cpu: 4 })], shape.running ?? []), pending: [asks, session(2)], ...shape }),
+    snapshot({ nodes: booked([node('a', { cpu: 4 })], shape.running), pending: [asks, session(2)], ...shape }),
     NOW,
   );
 

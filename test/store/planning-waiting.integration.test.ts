@@ -90,7 +90,7 @@ describe('the snapshot', () => {
       { project: 'default/default', projectId: expect.stringMatching(/^prj_/), gpuCount: 2 },
     ]);
     expect(await patch({ guarantees: [{ project: 'default/nobody', gpuCount: 2, returnSeconds: 9 }] })).toBe(
-      'no-scope',
+      'no-guaranteed-project',
     );
   });
 });

@@ -15,6 +15,10 @@ type QuotaPath = { readonly scope: Quota['scope']; readonly name: string };
 /** A project stands as `domain~project` in a path, since a slash would end the name there. */
 const quotaName = ({ scope, name }: QuotaPath): string => (scope === 'project' ? name.replace('~', '/') : name);
 const domainOfProject = (name: string): string => name.split('/', 1)[0] ?? '';
+const noProject = (guarantees: readonly { readonly project: string }[] = []) => {
+  const named = guarantees.map(({ project }) => project).join(', ');
+  return invalid('/policy/guarantees', `not each of these is a project, written as domain/project: ${named}`);
+};
 const noScope = () => invalid('', 'a domain or project in the list does not exist');
 
 /** Its own quotas are shown to everyone; those of others to the admin of their domain. */
@@ -56,6 +60,7 @@ export function settingsHandlers(deps: ApiDeps): Handlers<Ids> {
       const made = await settings.createGroup(body);
       if (made === 'exists') throw problem('conflict', `there is a group ${body.name} already`);
       if (made === 'no-scope') throw noScope();
+      if (made === 'no-guaranteed-project') throw noProject(body.policy.guarantees);
       deps.door
         .ensureGroup(body.name)
         .catch((error: unknown) => deps.log.warn({ err: error }, 'no group workflow yet'));
@@ -72,6 +77,7 @@ export function settingsHandlers(deps: ApiDeps): Handlers<Ids> {
       if (group === 'missing') throw notFound(`group ${params.name}`);
       if (group === 'stale') throw stale(`group ${params.name}`);
       if (group === 'no-scope') throw noScope();
+      if (group === 'no-guaranteed-project') throw noProject(policy?.guarantees);
       await kick(deps, params.name, true);
       return withEtag(reply, group);
     },

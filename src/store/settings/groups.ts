@@ -45,12 +45,15 @@ async function writeAccess(tx: Runner, group: string, { domains, projects }: Acc
 /** Thrown to roll back what was written before the unknown name was met. */
 class UnknownScope extends Error {
   override readonly name = 'UnknownScope';
+  constructor(readonly answer: 'no-scope' | 'no-guaranteed-project') {
+    super(answer);
+  }
 }
-const orNoScope = async <Result>(work: () => Promise<Result>): Promise<Result | 'no-scope'> => {
+const orNoScope = async <Result>(work: () => Promise<Result>): Promise<Result | UnknownScope['answer']> => {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof UnknownScope) return 'no-scope';
+    if (error instanceof UnknownScope) return error.answer;
     throw error;
   }
 };
@@ -68,7 +71,7 @@ async function requireProjects(tx: Runner, { guarantees }: GroupPolicy): Promise
   if (projects.length === 0) return;
   const known = await tx.rows(sql`
     SELECT 1 FROM projects p JOIN domains d ON d.id = p.domain_id WHERE d.name || '/' || p.name = ANY(${projects}::text[])`);
-  if (known.length !== projects.length) throw new UnknownScope('guarantees');
+  if (known.length !== projects.length) throw new UnknownScope('no-guaranteed-project');
 }
 
 async function createGroup(tx: Runner, group: Parameters<SettingsStore['createGroup']>[0]): Promise<Group | 'exists'> {
@@ -77,7 +80,7 @@ async function createGroup(tx: Runner, group: Parameters<SettingsStore['createGr
   );
   if (made === 0) return 'exists';
   await tx.run(sql`INSERT INTO group_dirty (group_name) VALUES (${group.name})`);
-  if (!(await writeAccess(tx, group.name, group))) throw new UnknownScope(group.name);
+  if (!(await writeAccess(tx, group.name, group))) throw new UnknownScope('no-scope');
   await requireProjects(tx, group.policy);
   return (await readGroup(tx, sql`g.name = ${group.name}`)) ?? 'exists';
 }
@@ -100,7 +103,7 @@ async function patchGroup(tx: Runner, name: string, patch: Patch): Promise<Group
       domains: patch.domains ?? before?.domains ?? [],
       projects: patch.projects ?? before?.projects ?? [],
     };
-    if (!(await writeAccess(tx, name, access))) throw new UnknownScope(name);
+    if (!(await writeAccess(tx, name, access))) throw new UnknownScope('no-scope');
   }
   return (await readGroup(tx, sql`g.name = ${name}`)) ?? 'missing';
 }
