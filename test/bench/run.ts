@@ -10,6 +10,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result>
     return { run: passResult };
   },
   'scheduling-scale': () => import('./scheduling-scale.js'),
+  simulator: () => import('./simulator.js'),
   'store-pass': () => import('./store-pass.js'),
   'submit-latency': () => import('./submit-latency.js'),
   throughput: () => import('./throughput.js'),

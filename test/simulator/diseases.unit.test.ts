@@ -22,7 +22,7 @@ const project = (result: SimulationResult, name: string) =>
   summarize(result).projects.find((one) => one.project === name);
 const meanWait = (result: SimulationResult, name: string): number => project(result, name)?.wait.meanSeconds ?? 0;
 
-describe('the diseases of priorities', () => {
+describe('the diseases of priorities', { timeout: 60_000 }, () => {
   test('squatting: a team that parks jobs holds GPUs for nothing, and its own work waits no longer for it', () => {
     const honest = stream([{ name: 'a' }, { name: 'b' }]);
     const parked: readonly SimulatedJob[] = Array.from({ length: 4 }, (_, k) => ({
