@@ -33,6 +33,10 @@ export function movesOf({ nodes, running }: Pick<Snapshot, 'nodes' | 'running'>)
   });
 }
 
+/** When those move that drain already: nothing has to begin for them, but the pass of that moment carries the move out. */
+export const movesOfDraining = ({ nodes }: Pick<Snapshot, 'nodes'>): readonly number[] =>
+  nodes.flatMap(({ moveAt, drain }) => (moveAt === null || drain === null ? [] : [msOf(moveAt)]));
+
 type Moving = SnapshotNode & { readonly moveAt: string };
 const isMoving = (node: SnapshotNode): node is Moving => node.moveAt !== null && node.drain === null;
 const isOn = ({ kernels }: SnapshotRunning, name: string): boolean => kernels.some(({ node }) => node === name);

@@ -3,7 +3,7 @@ import type { Plan, StopOrder } from '../contract/plan.js';
 import type { Snapshot, SnapshotRunning } from '../contract/snapshot.js';
 import { type DrainStop, drainStop } from './drain-stop.js';
 import { alarm, msOf, timestampOrNull, wakeAt } from './moments.js';
-import { movesOf } from './moves-due.js';
+import { movesOf, movesOfDraining } from './moves-due.js';
 
 export type DrainsPlanned = Pick<Plan, 'stops' | 'drained' | 'drains' | 'nextWakeAt'>;
 type Base = Pick<Snapshot, 'nodes' | 'running'> & { readonly group: Pick<Snapshot['group'], 'policy'> };
@@ -38,6 +38,7 @@ export function planDrains(base: Base, now: Timestamp): DrainsPlanned {
   }
   const moves = movesOf(base);
   for (const { beginMs } of moves) wakeAt(clock, beginMs);
+  for (const atMs of movesOfDraining(base)) wakeAt(clock, atMs);
   return {
     stops,
     drained: emptied(base),

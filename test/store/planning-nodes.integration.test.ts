@@ -75,6 +75,17 @@ describe('a node that is to move', () => {
   });
 });
 
+test('an UNHEALTHY node that holds nothing moves when its time has come, and stays UNHEALTHY', async () => {
+  await ledger.store.nodes.markUnhealthy('n1', 'a fan', 'admin');
+  await commit(ledger, { drained: ['n1'] });
+  await move('2100-01-01T00:00:00.000Z');
+  await commit(ledger, {});
+  expect(await ledger.store.nodes.get('n1')).toMatchObject({ group: 'default' });
+  await query(ledger, "UPDATE node_moves SET at = now() - interval '1 second'");
+  expect(await commit(ledger, {})).toMatchObject({ kicks: ['default', 'night'] });
+  expect(await ledger.store.nodes.get('n1')).toMatchObject({ group: 'night', state: 'UNHEALTHY' });
+});
+
 describe('an empty node that drains', () => {
   test('is DRAINED once, takes nothing, and is told to no plan again', async () => {
     await ledger.store.nodes.drain('n1', { reason: 'by hand', deadlineSeconds: null, actor: 'admin' });

@@ -26,12 +26,12 @@ async function readEmpty(tx: Runner, { group, drained }: NodeOrders): Promise<re
   return rows.map((row) => row.name);
 }
 
-/** A node that drains already has no drain to begin for its move: the move has begun when its time has come. */
+/** A node that drains already, or is UNHEALTHY, has no drain to begin for its move: the move has begun when its time has come. */
 const beginDueMoves = (tx: Runner, group: string): Promise<number> =>
   tx.run(sql`
     UPDATE node_moves m SET started_at = now() FROM nodes n
     WHERE n.name = m.node AND n.group_name = ${group} AND n.removed_at IS NULL AND m.to_group <> n.group_name
-      AND n.drain_since IS NOT NULL AND m.started_at IS NULL AND m.at <= now()`);
+      AND (n.drain_since IS NOT NULL OR n.unhealthy_reason IS NOT NULL) AND m.started_at IS NULL AND m.at <= now()`);
 
 /**
  * Drains begin, empty nodes are drained, and those that move are moved. Answers the groups that have a planner to kick. The
