@@ -16,6 +16,7 @@ const cases: readonly [cause: EndCause, ran: string, neverRan: string][] = [
   ['pull-failed', 'ERROR platform-failure', 'ERROR platform-failure'],
   ['device-unavailable', 'ERROR platform-failure', 'ERROR platform-failure'],
   ['port-taken', 'ERROR platform-failure', 'ERROR platform-failure'],
+  ['folder-refused', 'ERROR platform-failure', 'ERROR platform-failure'],
   ['start-deadline', 'ERROR platform-failure', 'ERROR platform-failure'],
   ['workflow-lost', 'ERROR platform-failure', 'ERROR platform-failure'],
 ];

@@ -64,6 +64,7 @@ const cases: [title: string, facts: Partial<AttemptFacts>, want: string][] = [
     'end TERMINATED stopped user-stop',
   ],
   ['the platform’s failure is tried again', { cause: 'node-lost' }, 'retry node-lost 5000'],
+  ['so is a node that has not its folder', { cause: 'folder-refused', ran: false }, 'retry folder-refused 5000'],
   ['later each time', { cause: 'pull-failed', failures: 1 }, 'retry pull-failed 10000'],
   ['until no try is left', { cause: 'pull-failed', failures: 2 }, 'end ERROR platform-failure pull-failed'],
   ['not when a stop was asked', { cause: 'node-lost', stopAsked: true }, 'end ERROR platform-failure node-lost'],

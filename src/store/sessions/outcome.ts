@@ -7,6 +7,7 @@ const PLATFORM: ReadonlySet<EndCause> = new Set([
   'pull-failed',
   'device-unavailable',
   'port-taken',
+  'folder-refused',
   'start-deadline',
   'workflow-lost',
 ]);
