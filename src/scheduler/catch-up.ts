@@ -1,7 +1,9 @@
 import type { SnapshotRunning } from '../contract/snapshot.js';
 import { noteDropped, noteStopped } from './guarantee-book.js';
+import { indexOfNode } from './node-table.js';
 import { occupyAll, vacateAll } from './preempt-search.js';
-import type { Preemption } from './preemption.js';
+import type { Preemption, WhenLeft } from './preemption.js';
+import type { Room } from './rooms.js';
 
 /**
  * Takes in what the pass decided since the last look. A dropped hold gives room back: what was looked for in vain may be
@@ -38,20 +40,30 @@ function takeInStops({ pass, book, leaving, byId, seenStops }: Preemption): read
 }
 
 /** The kept tables follow the pass. Who entered his held room had it in them before. */
-function takeInRooms({ pass, offers, whenLeft, seenPlaced }: Preemption, stopped: readonly SnapshotRunning[]): void {
+function takeInRooms({ pass, offers, whenLeft, seenPlaced, lastHolder }: Preemption, stopped: readonly Roomed[]): void {
   if (whenLeft === undefined) return;
   const { ranking, holders } = whenLeft;
-  vacateAll(
-    ranking,
-    stopped.map((session) => ({ session })),
-  );
+  const gone = stopped.map((session) => ({ session }));
+  vacateAll(ranking, gone);
   const newcomers = pass.placed.slice(seenPlaced).filter(({ sessionId }) => !holders.delete(sessionId));
   const placed = newcomers.map((session) => ({ session }));
   occupyAll(ranking, placed);
-  for (const { ceiling } of offers.values()) occupyAll(ceiling, placed);
-  for (const [sessionId, { kernels }] of pass.heldRooms) {
-    if (holders.has(sessionId)) continue;
-    holders.add(sessionId);
-    occupyAll(ranking, [{ session: { kernels } }]);
+  if (placed.length > 0) for (const { ceiling } of offers.values()) occupyAll(ceiling, placed);
+  const hold = lastHolder === null || holders.has(lastHolder) ? undefined : pass.heldRooms.get(lastHolder);
+  if (hold !== undefined) {
+    holders.add(lastHolder as string);
+    occupyAll(ranking, [{ session: hold }]);
+  }
+  noteChanges(whenLeft, [...stopped, ...newcomers, ...(hold === undefined ? [] : [hold])]);
+}
+
+type Roomed = Pick<SnapshotRunning, 'kernels'>;
+
+function noteChanges({ ranking, changes }: WhenLeft, sessions: readonly { readonly kernels: readonly Room[] }[]): void {
+  for (const { kernels } of sessions) {
+    for (const { node } of kernels) {
+      const i = indexOfNode(ranking.table, node);
+      if (i >= 0) changes[i] = (changes[i] as number) + 1;
+    }
   }
 }

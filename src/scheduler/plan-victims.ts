@@ -7,7 +7,7 @@ import { leastOnOneNode } from './least-on-one-node.js';
 import { msOf, timestampOf } from './moments.js';
 import { noVictims, repeated } from './no-victims.js';
 import { someMove } from './nodes-open-to.js';
-import { lowerCeilings, offerOf, whenLeft } from './preempt-offer.js';
+import { changesOf, lowerCeilings, offerOf, whenLeft } from './preempt-offer.js';
 import { type Fit, fitOf, hasRoom, type LeastSet, leastVictims } from './preempt-search.js';
 import { holdText, stopText } from './preempt-text.js';
 import { type NoVictims, noteRoom, type Offer, type Preemption, ruleFor, type Victims } from './preemption.js';
@@ -46,6 +46,7 @@ export function planVictims(
   }
   if (found.least.victims.length === 0 && found.awaited.length === 0) return nobody('nobody has to be stopped for it');
   noteRoom(preemption, session);
+  preemption.lastHolder = session.id;
   lowerCeilings(preemption, found.least.victims, found.least.kernels);
   return victimsOf(preemption, session, { ...found, rule });
 }
@@ -69,7 +70,7 @@ function search(preemption: Preemption, session: SnapshotPending, { fit, offer }
     const ranking = whenLeft(preemption);
     const least = fit.demand.spread
       ? leastVictims(ranking, fit, open)
-      : leastOnOneNode(ranking, fit, { ceiling, openOn: offer.openOn, leaving: preemption.leaving });
+      : leastOnOneNode(ranking, fit, { offer, leaving: preemption.leaving, changes: changesOf(preemption) });
     if (least !== null) return { least, awaited: awaitedOf(preemption, ranking, least) };
   }
   if (closed.length === 0 || preemption.book === null) return null;

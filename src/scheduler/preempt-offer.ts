@@ -17,6 +17,10 @@ export function whenLeft(preemption: Preemption): Ranking {
   return copyOf({ ...ranking, replicas: preemption.pass.ranking.replicas });
 }
 
+/** How often each node changed in what `whenLeft` copies. */
+export const changesOf = (preemption: Preemption): Int32Array =>
+  (preemption.whenLeft ??= newWhenLeft(preemption)).changes;
+
 function newWhenLeft({ pass, leaving }: Preemption): WhenLeft {
   const ranking = { ...copyOf(pass.ranking), lists: undefined, isScratch: true };
   vacateAll(
@@ -27,14 +31,18 @@ function newWhenLeft({ pass, leaving }: Preemption): WhenLeft {
     vacateAll(ranking, [{ session: { kernels: kept } }]);
     occupyAll(ranking, [{ session: { kernels } }]);
   }
-  return { ranking, holders: new Set(pass.heldRooms.keys()) };
+  return { ranking, holders: new Set(pass.heldRooms.keys()), changes: new Int32Array(ranking.table.nodes.length) };
 }
 
 /** Whom the session may stop, now and later. Kept by rule, and by project where projects are sheltered. */
 export function offerOf(preemption: Preemption, session: SnapshotPending, rule: VictimRule): Offer {
   const key = preemption.book === null ? rule.key : `${rule.key}|${session.projectId}`;
   const known = preemption.offers.get(key);
-  if (known !== undefined) return withoutLeaving(known, preemption.leaving);
+  if (known !== undefined) {
+    const current = known.asOf === preemption.leaving.size ? known : withoutLeaving(known, preemption.leaving);
+    preemption.offers.set(key, current);
+    return current;
+  }
   if (preemption.offers.size >= OFFERS_MAX) preemption.offers.clear();
   const offer = newOffer(preemption, session, rule);
   preemption.offers.set(key, offer);
@@ -45,7 +53,14 @@ function withoutLeaving(offer: Offer, leaving: Preemption['leaving']): Offer {
   const stay = (candidates: readonly Candidate[]): readonly Candidate[] =>
     candidates.filter(({ session }) => !leaving.has(session.id));
   const { open, closed, later, starting } = offer;
-  return { ...offer, open: stay(open), closed: stay(closed), later: stay(later), starting: stay(starting) };
+  return {
+    ...offer,
+    asOf: leaving.size,
+    open: stay(open),
+    closed: stay(closed),
+    later: stay(later),
+    starting: stay(starting),
+  };
 }
 
 /** What was found for one is no room for the next: the ceilings come down by the hold, and up by whom they did not count on. */
@@ -80,6 +95,8 @@ function newOffer(preemption: Preemption, { projectId }: SnapshotPending, rule: 
     starting: sheltered.filter(({ fromMs }) => fromMs === null),
     ceiling,
     openOn: byNode(open),
+    runs: new Map(),
+    asOf: leaving.size,
   };
 }
 

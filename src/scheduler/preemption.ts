@@ -51,6 +51,17 @@ export interface Offer {
   readonly ceiling: Ranking;
   /** The open ones by node, each with its place among all of them; those that were told to end since are still in it. */
   readonly openOn: ReadonlyMap<string, readonly Ranked[]>;
+  /** By shape, how far the run of the open ones goes that frees each node: see `least-on-one-node.ts`. */
+  readonly runs: Map<string, RunMemory>;
+  /** How many were known to end when the lists were made. */
+  readonly asOf: number;
+}
+
+/** Per node the place of the last one of its shortest run: -1 when nobody has to go, Infinity when all do not suffice. */
+export interface RunMemory {
+  readonly last: Float64Array;
+  /** Of `WhenLeft.changes`; -1 where nothing is known. */
+  readonly asOf: Int32Array;
 }
 
 export interface Ranked {
@@ -63,6 +74,8 @@ export interface WhenLeft {
   readonly ranking: Ranking;
   /** Holders whose rooms are taken in it. */
   readonly holders: Set<string>;
+  /** How often each node has changed in it. */
+  readonly changes: Int32Array;
 }
 
 /** Preemption in one pass: who may be stopped, who was told to end, and what was looked for in vain. */
@@ -81,6 +94,8 @@ export interface Preemption {
   readonly offers: Map<string, Offer>;
   /** Made when first asked for, then kept up to date by `catchUp`. */
   whenLeft: WhenLeft | undefined;
+  /** For whom room was found last: the caller keeps it for him. */
+  lastHolder: string | null;
   seenStops: number;
   seenDrops: number;
   seenPlaced: number;
@@ -100,6 +115,7 @@ export function preemptionOf(base: Base, now: Timestamp, pass: PassSoFar): Preem
     inVain: new Map(),
     offers: new Map(),
     whenLeft: undefined,
+    lastHolder: null,
     seenStops: 0,
     seenDrops: 0,
     seenPlaced: 0,

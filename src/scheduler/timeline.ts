@@ -91,8 +91,10 @@ export function takeInTime(
 /** Sessions that are told to go: their room comes back by then. */
 export function goneInTime(timeline: Timeline, goneMs: ReadonlyMap<string, number>): void {
   if (goneMs.size === 0) return;
-  for (const line of timeline.lines) {
-    if (!line.leases.some(({ owner }) => goneMs.has(owner.id))) continue;
+  const names = timeline.running.filter(({ id }) => goneMs.has(id)).flatMap(({ kernels }) => kernels);
+  for (const i of new Set(names.map(({ node }) => timeline.indexOf.get(node) ?? -1))) {
+    const line = timeline.lines[i];
+    if (line === undefined) continue;
     line.leases = line.leases.map((lease) => {
       const gone = goneMs.get(lease.owner.id);
       return gone === undefined ? lease : { ...lease, maxMs: gone, minMs: gone };
