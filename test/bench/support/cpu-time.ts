@@ -8,8 +8,13 @@ export function cpuMs(work: () => unknown): number {
   return (user + system) / 1000;
 }
 
-/** The median of `runs`, after as many warm-ups: the pass of a planner that has run for a while. */
+/** What one row may take: a slow one is measured less often. */
+const BUDGET_MS = 6_000;
+
+/** The median of up to `runs`, after as many warm-ups: the pass of a planner that has run for a while. */
 export function medianCpuMs(work: () => unknown, runs: number): number {
-  for (let i = 0; i < runs; i += 1) work();
-  return median(Array.from({ length: runs }, () => cpuMs(work)));
+  const first = cpuMs(work);
+  const times = Math.max(2, Math.min(runs, Math.floor(BUDGET_MS / 2 / first)));
+  for (let i = 1; i < times; i += 1) work();
+  return median(Array.from({ length: times }, () => cpuMs(work)));
 }
