@@ -7,7 +7,7 @@ import { heldGpuMs, summarize } from '../../src/simulator/summarize.js';
 import { integralGpuMs, zeroSum } from '../../src/simulator/zero-sum.js';
 import { nodes, policy } from './build.js';
 
-const RUNS = 25;
+const RUNS = 15;
 const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
 
 /** Streams of two or three projects on a few nodes of 4, gangs and jobs that never fit among them. */
