@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import type { ConfigFile } from '../../src/platform/config-file.js';
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist');
 const PROGRAM = join(DIST, 'berth.js');
@@ -22,11 +23,18 @@ export interface LocalBerth {
   readonly remove: () => Promise<void>;
 }
 
+export interface MoreOfBerth {
+  /** Of each node; 4 of 24 GiB that are given out whole when omitted. */
+  readonly simulatedGpus?: ConfigFile['node']['simulatedGpus'];
+  /** Variables that `berth up` passes on. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /**
  * `berth up` in a directory of its own, with nodes of 4 CPU and 4 simulated GPUs each. The first node has a name of its own, since two agents of one
  * name and engine exclude each other.
  */
-export async function startBerth(name: string, nodes = 1): Promise<LocalBerth> {
+export async function startBerth(name: string, nodes = 1, more: MoreOfBerth = {}): Promise<LocalBerth> {
   const directory = mkdtempSync(join(tmpdir(), 'berth-e2e-'));
   chmodSync(directory, 0o755);
   const node = {
@@ -35,10 +43,10 @@ export async function startBerth(name: string, nodes = 1): Promise<LocalBerth> {
     count: nodes,
     cpus: 4,
     memoryBytes: 4 * GIB,
-    simulatedGpus: [{ model: 'simulated', memoryBytes: 24 * GIB, count: 4 }],
+    simulatedGpus: more.simulatedGpus ?? [{ model: 'simulated', memoryBytes: 24 * GIB, count: 4 }],
   };
   writeFileSync(join(directory, 'config.yaml'), stringify({ version: 1, ports: {}, controlWorkers: 1, node }));
-  const env = { ...process.env, BERTH_STATE: directory, BERTH_URL: '', BERTH_TOKEN: '', HOME: directory };
+  const env = { ...process.env, ...more.env, BERTH_STATE: directory, BERTH_URL: '', BERTH_TOKEN: '', HOME: directory };
   const run = (...args: readonly string[]): Promise<Ran> => runProgram([PROGRAM, ...args], { env, cwd: directory });
   const quickstart = (): Promise<Ran> => runProgram([join(DIST, 'quickstart.js')], { env, cwd: directory });
   const remove = async (): Promise<void> => {
