@@ -10,6 +10,8 @@ const LOCK_WAIT_MS = 5_000;
 /** A signal that its row still calls for after this is sent again. */
 const RESEND_AFTER_MS = 2_000;
 const RESEND_LIMIT = 200;
+/** What is left to send, or was planned and could not be done while nothing else could either, is looked at again after this. */
+const AGAIN_SOON_MS = 2_000;
 /** For all signals of a pass: a plan that stops thousands must not outlast its activity. */
 const SIGNALS_WITHIN_MS = 2_000;
 
@@ -48,11 +50,14 @@ export async function planGroup(dependencies: ControlDependencies, group: string
     outcome: 'planned',
     placed: placed.length,
     waiting,
-    again: committed.outcome === 'stale' || committed.dropped > 0,
-    nextWakeMs: moreIsDue ? Math.min(nextWakeMs ?? RESEND_AFTER_MS, RESEND_AFTER_MS) : nextWakeMs,
+    again: committed.outcome === 'stale' || (committed.dropped > 0 && isProgress(committed)),
+    nextWakeMs: moreIsDue || committed.dropped > 0 ? Math.min(nextWakeMs ?? AGAIN_SOON_MS, AGAIN_SOON_MS) : nextWakeMs,
     head: await store.planning.headText(group),
   };
 }
+
+/** Without it the same plan would be dropped again at once, and again. */
+const isProgress = ({ placed, signals }: Committed): boolean => placed.length + signals.length > 0;
 
 /** Their flags are on since the commit: a kick that is lost is made up for by anyone who finds one old, and by the slow net. */
 async function kickOthers({ door, log }: ControlDependencies, groups: readonly string[]): Promise<void> {
