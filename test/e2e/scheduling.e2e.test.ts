@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Session } from '../../src/contract/index.js';
+import { removeContainers } from '../support/docker.js';
 import { eventually } from '../support/process.js';
 import { randomStream, type Submission } from './scheduling/random-stream.js';
 import { changesTo, endAll, historyWithReturns, nodesOf, path, runsOn, whenIs } from './scheduling/sessions.js';
@@ -24,6 +25,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await watcher.stop();
   await two.berth.remove();
+  for (const name of two.names) await removeContainers(`berth.node=${name}`); // only a test that failed leaves any
 });
 
 async function submit({ spec, pauseMs, startsInMs, isWaitedFor }: Submission): Promise<Session> {
