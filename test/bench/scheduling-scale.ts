@@ -57,8 +57,9 @@ function look(input: Snapshot) {
   return { ms, parseMs, note: `cold ${coldMs.toFixed(0)} ms, read ${readMs.toFixed(2)} ms; ${counts}` };
 }
 
-const only = process.argv[process.argv.indexOf('--only') + 1];
-const isWanted = (name: string): boolean => !process.argv.includes('--only') || name.includes(only ?? '');
+/** `--only=curve`: the rows whose name has this in it. */
+const only = process.argv.find((word) => word.startsWith('--only='))?.slice('--only='.length) ?? '';
+const isWanted = (name: string): boolean => name.includes(only);
 
 /** CPU time against pending × distinct node shapes: near-linear where the last column of the notes stays near 1. */
 function curve(): { readonly rows: readonly Row[]; readonly notes: readonly string[] } {

@@ -9,7 +9,7 @@ export function cpuMs(work: () => unknown): number {
 }
 
 /** What one row may take: a slow one is measured less often. */
-const BUDGET_MS = 6_000;
+const BUDGET_MS = 4_000;
 
 /** The median of up to `runs`, after as many warm-ups: the pass of a planner that has run for a while. */
 export function medianCpuMs(work: () => unknown, runs: number): number {
