@@ -177,23 +177,20 @@ const unitKey = (each: Unit): string =>
  * one stays decides on its nodes only where some node is to move.
  */
 export function shapeKey(demand: Demand, someMove = true): string {
-  const known = SHAPES.get(demand);
-  const shape = known ?? shapeText(demand);
-  if (known === undefined) SHAPES.set(demand, shape);
-  return someMove ? `${shape};${demand.staysSeconds}` : shape;
+  const shape = demand.spread ? kernelClasses(demand).map(classKey).join(' ') : unitKey(demand.total);
+  const stays = someMove ? demand.staysSeconds : '';
+  return `${shape};${stays};${namesKey(demand)}`;
 }
 
-const SHAPES = new WeakMap<Demand, string>();
+const classKey = (each: KernelClass): string => `${each.members.length}x${unitKey(each)}`;
 
-function shapeText(demand: Demand): string {
-  const shape = demand.spread
-    ? kernelClasses(demand)
-        .map((each) => `${each.members.length}x${unitKey(each)}`)
-        .join(' ')
-    : unitKey(demand.total);
-  // Names come last, quoted: no name can look like another part.
-  const names = JSON.stringify([demand.architecture, demand.gpuModel, requiredKey(demand)]);
-  return `${shape};${names}`;
+/** Last in the key and quoted: no name can look like another part. Most requests name nothing. */
+function namesKey(demand: Demand): string {
+  const { architecture, gpuModel } = demand;
+  const required = requiredKey(demand);
+  return architecture === null && gpuModel === null && required === ''
+    ? ''
+    : JSON.stringify([architecture, gpuModel, required]);
 }
 
 /** Equal for requests that require the same nodes and zone; '' for those that require none. */

@@ -39,7 +39,7 @@ const CASES: readonly { readonly name: string; readonly limitMs: number; readonl
   { name: 'the same, its main kernel differs', limitMs: 50, input: () => gangOf20(72) },
   { name: 'a gang of 20 displaces 160 of 1600 alike', limitMs: 50, input: () => gangOf20Alike(64) },
   { name: 'the same, its main kernel differs, alike', limitMs: 50, input: () => gangOf20Alike(72) },
-  { name: '128 full nodes, 2048 of higher priority wait', limitMs: 250, input: () => queueOver(50) },
+  { name: '128 full nodes, 2048 of higher priority wait', limitMs: 60, input: () => queueOver(50) },
   { name: '128 full nodes, 2048 of no higher priority wait', limitMs: 60, input: () => queueOver(10) },
   { name: 'easy, 1000 wait on 1000 nodes', limitMs: 500, input: () => backfilled('easy', false) },
   { name: 'conservative, 1000 wait on 1000 nodes', limitMs: 500, input: () => backfilled('conservative', false) },
