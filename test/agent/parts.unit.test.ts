@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -235,7 +235,8 @@ describe('contact', () => {
     const first = await openContact(dir);
     first.made();
     expect(first.silentMs()).toBeLessThan(500);
-    await vi.waitUntil(() => existsSync(join(dir, 'contact')));
+    // Written, not only opened: the write would come after the next line's.
+    await vi.waitUntil(() => existsSync(join(dir, 'contact')) && readFileSync(join(dir, 'contact'), 'utf8') !== '');
     writeFileSync(join(dir, 'contact'), String(Date.now() - 90_000));
     const second = await openContact(dir);
     expect(second.silentMs()).toBeGreaterThanOrEqual(90_000);
