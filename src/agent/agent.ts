@@ -105,6 +105,7 @@ export async function createAgent(settings: AgentSettings, adapters: AgentAdapte
       parts.deps.ports.close();
       await server.close();
       await parts.api.close();
+      await parts.contact.close();
     },
   };
 }

@@ -8,6 +8,8 @@ import { join } from 'node:path';
 export interface Contact {
   readonly made: () => void;
   readonly silentMs: () => number;
+  /** Ends once what was written last is on disk. */
+  readonly close: () => Promise<void>;
 }
 
 const FILE = 'contact';
@@ -23,13 +25,16 @@ export async function openContact(stateDir: string): Promise<Contact> {
   const silentBeforeMs = before > 0 ? Math.max(0, Date.now() - before) : 0;
   let at = performance.now() - silentBeforeMs;
   let written = Number.NEGATIVE_INFINITY;
+  let writing = Promise.resolve();
   return {
     silentMs: () => performance.now() - at,
+    close: () => writing,
     made: () => {
       at = performance.now();
       if (at - written < WRITE_MS_MIN) return;
       written = at;
-      void writeFile(file, String(Date.now())).catch(() => undefined); // a full disk: the silence looks longer
+      const text = String(Date.now());
+      writing = writing.then(() => writeFile(file, text)).catch(() => undefined); // a full disk: the silence looks longer
     },
   };
 }

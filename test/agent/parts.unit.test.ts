@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAgentMetrics } from '../../src/agent/agent-metrics.js';
 import { ApiFailure } from '../../src/agent/api-client.js';
 import { openContact } from '../../src/agent/contact.js';
@@ -235,13 +235,13 @@ describe('contact', () => {
     const first = await openContact(dir);
     first.made();
     expect(first.silentMs()).toBeLessThan(500);
-    // Written, not only opened: the write would come after the next line's.
-    await vi.waitUntil(() => existsSync(join(dir, 'contact')) && readFileSync(join(dir, 'contact'), 'utf8') !== '');
+    await first.close();
     writeFileSync(join(dir, 'contact'), String(Date.now() - 90_000));
     const second = await openContact(dir);
     expect(second.silentMs()).toBeGreaterThanOrEqual(90_000);
     second.made();
     expect(second.silentMs()).toBeLessThan(500);
+    await second.close();
   });
 
   test('begins with an agent that had none, and a clock that was set back makes it no shorter than that', async () => {
