@@ -50,12 +50,15 @@ async function fellSilent(node: string, scheduleToStartMs: number, { nodeSilence
   }
 }
 
+/** An agent that was cut off asks for its task again within this. */
+const reconnectMs = ({ nodeSilenceMs }: Durations): number => Math.min(nodeSilenceMs / 2, 10_000);
+
 /**
  * Nobody is lost within a grace, and a beat ends the silence; without one the question is asked again when the grace is
- * over. (Before the patch a whole limit of silence came after it, so a node was LOST after 85 s of silence, not 45.)
+ * over. (Before the patch a whole limit of silence came after it, so a node was LOST after 85 s of silence, not 50.)
  */
 async function throughGrace({ node, durations }: Required<NodeInput>, graceMs: number): Promise<boolean | undefined> {
-  if (patched('node-beat-within-grace')) return fellSilent(node, Math.max(graceMs, 1), durations);
+  if (patched('node-beat-within-grace')) return fellSilent(node, Math.max(graceMs, reconnectMs(durations)), durations);
   await sleep(Math.max(graceMs, 1), { summary: 'ask again about the silence' });
   return undefined;
 }
