@@ -7,6 +7,8 @@ export interface Check {
 }
 
 const SAID_CHARACTERS_MAX = 300;
+/** For the rest of its output after its exit. */
+const OUTPUT_MS_MAX = 500;
 
 /**
  * Runs a check of the machine. Undefined: it passed; else what is wrong, with the last it said. It and all that it started
@@ -32,10 +34,16 @@ export function runCheck({ command, timeoutSeconds }: Check, signal?: AbortSigna
     const timer = setTimeout(() => end(`${program} took longer than ${timeoutSeconds} s`), timeoutSeconds * 1000);
     signal?.addEventListener('abort', abort, { once: true });
     child.once('error', (error) => end(`${program} cannot be run: ${'code' in error ? String(error.code) : 'failed'}`));
-    // not 'close': something that it left behind may hold its output open
     child.once('exit', (code, endedBy) => {
       const how = code === null ? `was ended by ${endedBy ?? 'a signal'}` : `exited with ${code}`;
-      setImmediate(() => end(code === 0 ? undefined : `${program} ${how}: ${lastLine(said)}`));
+      const tell = (): void => end(code === 0 ? undefined : `${program} ${how}: ${lastLine(said)}`);
+      // What it said comes with 'close'; something that it left behind may hold its output open, and is killed first.
+      if (child.pid !== undefined) killGroup(child.pid);
+      const late = setTimeout(tell, OUTPUT_MS_MAX);
+      child.once('close', () => {
+        clearTimeout(late);
+        tell();
+      });
     });
   });
 }
