@@ -96,6 +96,14 @@ export const createSessionSchema = z
     clusterMode: z.enum(['single-node', 'multi-node']).default('single-node'),
     gpuModel: z.string().min(1).max(128).optional().describe('only devices of this model'),
     architecture: z.enum(['amd64', 'arm64']).optional(),
+    budget: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe(
+        'the budget that is charged, by path or id, in a group that orders by fair share; none: unallocated work',
+      ),
     priority: z.int().min(0).max(100).default(10),
     mounts: z.array(mountSchema).max(64).default([]),
     ports: z.array(portSchema).max(32).default([]),

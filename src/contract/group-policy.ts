@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { SESSION_KINDS } from './session-kinds.js';
 import { SLOT_NAMES } from './slots.js';
 
+/** `fair-share`: by the budgets' use of GPU-time (docs/budgets.md); it backfills and stops by budgets, whatever `backfill` and `preemption` say. */
+export const ORDERS = ['fifo', 'fair-share'] as const;
 /** How a node is chosen among those with room. See docs/scheduling.md. */
 export const PLACEMENTS = ['dispersed', 'concentrated', 'least-allocated', 'best-fit-devices'] as const;
 /** Who may start ahead of a session that waits for room. */
@@ -39,7 +41,7 @@ const guarantee = z.strictObject({
 
 /** The fields of a group's policy, without their defaults. `patchGroup` takes the same, each one optional. */
 const fields = {
-  order: z.enum(['fifo']),
+  order: z.enum(ORDERS),
   placement: z.enum(PLACEMENTS),
   /** Amounts are compared slot by slot in this order, left to right. */
   slotOrder: z.array(z.enum(SLOT_NAMES)).min(1).max(4),

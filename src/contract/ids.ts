@@ -17,6 +17,7 @@ export const apiKeyIdSchema = idOf('key');
 export const sessionIdSchema = idOf('ses');
 export const kernelIdSchema = idOf('krn');
 export const folderIdSchema = idOf('fld');
+export const budgetIdSchema = idOf('bgt');
 
 export type DomainId = z.infer<typeof domainIdSchema>;
 export type ProjectId = z.infer<typeof projectIdSchema>;
@@ -25,6 +26,7 @@ export type ApiKeyId = z.infer<typeof apiKeyIdSchema>;
 export type SessionId = z.infer<typeof sessionIdSchema>;
 export type KernelId = z.infer<typeof kernelIdSchema>;
 export type FolderId = z.infer<typeof folderIdSchema>;
+export type BudgetId = z.infer<typeof budgetIdSchema>;
 
 /** Lower-case letters, digits and dashes, 1–63 characters: usable as a DNS label and as a path element. */
 export const nameSchema = z

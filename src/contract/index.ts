@@ -1,3 +1,4 @@
+export * from './budget.js';
 export * from './event.js';
 export * from './folder.js';
 export * from './group.js';

@@ -113,6 +113,8 @@ export const planSchema = z
     /** Nodes that drain and hold nothing more. */
     drained: z.array(z.string()).default([]),
     /** The next moment at which time alone changes a decision: no event will come for it. */
+    /** Under fair share: those that wait, in the order in which they were considered. null: the queue's own order holds. */
+    order: z.array(sessionIdSchema).nullable().default(null),
     nextWakeAt: timestampSchema.nullable(),
   })
   .meta({ id: 'Plan' });

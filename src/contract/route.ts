@@ -9,7 +9,17 @@ export interface Route {
   readonly path: string;
   readonly access: RouteAccess;
   readonly summary: string;
-  readonly tag: 'sessions' | 'queue' | 'nodes' | 'agents' | 'groups' | 'quotas' | 'folders' | 'tenancy' | 'system';
+  readonly tag:
+    | 'sessions'
+    | 'queue'
+    | 'nodes'
+    | 'agents'
+    | 'groups'
+    | 'quotas'
+    | 'budgets'
+    | 'folders'
+    | 'tenancy'
+    | 'system';
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;

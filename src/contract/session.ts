@@ -98,6 +98,17 @@ export const sessionSchema = z
       z.object({ name: z.string(), containerPort: z.int(), hostPort: z.int().nullable(), node: z.string().nullable() }),
     ),
     labels: z.record(z.string(), z.string()),
+    budget: z.string().nullable().default(null).describe('the path of the budget that is charged; null: none'),
+    contract: z
+      .object({
+        allocated: z
+          .boolean()
+          .describe('charged, and protected for its minimum runtime; else free, and always preemptible'),
+        message: z.string(),
+      })
+      .nullable()
+      .default(null)
+      .describe('where its group orders by fair share'),
     maxRuntimeSeconds: z.number().nullable(),
     minRuntimeSeconds: z.number(),
     protectedUntil: timestampSchema.nullable().default(null).describe('while it runs: the end of its minimum runtime'),

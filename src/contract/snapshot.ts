@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { groupPolicySchema } from './group.js';
-import { kernelIdSchema, nameSchema, sessionIdSchema, timestampSchema } from './ids.js';
+import { budgetIdSchema, kernelIdSchema, nameSchema, sessionIdSchema, timestampSchema } from './ids.js';
 import { nodeStateSchema, sharingSchema } from './node.js';
 import { heldSchema, quotaLimitsSchema, quotaScopeSchema } from './quota.js';
 import { sessionKindSchema } from './session-kinds.js';
@@ -97,6 +97,8 @@ export const snapshotPendingSchema = z.object({
   image: z.string().nullable().default(null),
   folders: z.array(z.string()).default([]),
   /** How often it was tried and blocked at the head since its priority fell last, when that was counted, and since when it is blocked. */
+  /** The leaf that is charged; null: none. */
+  budgetId: budgetIdSchema.nullable().default(null),
   decay: z
     .object({ tries: z.int(), countedAt: timestampSchema.nullable(), blockedSince: timestampSchema.nullable() })
     .default({ tries: 0, countedAt: null, blockedSince: null }),
@@ -130,6 +132,8 @@ export const snapshotRunningSchema = z.object({
   gracePeriodSeconds: z.number(),
   preemptible: z.boolean(),
   replicaGroup: z.string().nullable().default(null),
+  budgetId: budgetIdSchema.nullable().default(null),
+  resumable: z.boolean().default(false),
   /** It ends already (stopped, preempted, exited): by when at the latest, its grace included. */
   goneBy: timestampSchema.nullable().default(null),
   kernels: z.array(snapshotRoomSchema).min(1),
@@ -151,6 +155,34 @@ export const snapshotGuaranteeSchema = z.object({
   returnSeconds: z.int(),
 });
 
+/**
+ * The tree of budgets with what is charged, where the group orders by fair share. GPU-time is in thousandths of a GPU ×
+ * milliseconds, with the factor of the model in it. The tree spans all such groups: `committedElsewhere` is what running work
+ * of the other groups is still protected for.
+ */
+export const snapshotBudgetsSchema = z.object({
+  windowSeconds: z.int(),
+  /** C: healthy GPUs × factor over the window. */
+  capacity: z.int(),
+  /** The open ones, the root (parentId null) among them. */
+  nodes: z.array(
+    z.object({
+      id: budgetIdSchema,
+      name: z.string(),
+      parentId: budgetIdSchema.nullable(),
+      domainId: z.string().nullable(),
+      weight: z.int(),
+    }),
+  ),
+  /** Leaves that have any of it; a leaf that is missing has none. */
+  leaves: z.array(z.object({ id: budgetIdSchema, use: z.int(), committedElsewhere: z.int(), unallocatedUse: z.int() })),
+  /** Unallocated use of sessions without a budget. */
+  projects: z.array(z.object({ id: z.string(), unallocatedUse: z.int() })),
+  /** Thousandths, by GPU model; 1000 where none is named. */
+  factors: z.record(z.string(), z.int()),
+  unallocatedGraceSeconds: z.number(),
+});
+
 export const snapshotQuotaSchema = z.object({
   scope: quotaScopeSchema,
   id: z.string(),
@@ -168,10 +200,12 @@ export const snapshotSchema = z
     nodes: z.array(snapshotNodeSchema),
     quotas: z.array(snapshotQuotaSchema),
     guarantees: z.array(snapshotGuaranteeSchema).default([]),
+    /** null: the group does not order by fair share. */
+    budgets: snapshotBudgetsSchema.nullable().default(null),
     /** Everybody who holds room; may be empty where the policy and the queue have no use for it (see `needsRunning`). */
     running: z.array(snapshotRunningSchema).default([]),
     holds: z.array(snapshotHoldSchema).default([]),
-    /** In queue order: priority descending, then submission, then id. */
+    /** By priority descending, then submission, then id: under fair share the pass puts them in its own order. */
     pending: z.array(snapshotPendingSchema),
   })
   .meta({ id: 'Snapshot' });
@@ -185,5 +219,6 @@ export type SnapshotRoom = z.infer<typeof snapshotRoomSchema>;
 export type SnapshotRunning = z.infer<typeof snapshotRunningSchema>;
 export type SnapshotHold = z.infer<typeof snapshotHoldSchema>;
 export type SnapshotGuarantee = z.infer<typeof snapshotGuaranteeSchema>;
+export type SnapshotBudgets = z.infer<typeof snapshotBudgetsSchema>;
 export type SnapshotWishes = z.infer<typeof snapshotWishesSchema>;
 export type Dependency = z.infer<typeof dependencySchema>;

@@ -121,6 +121,7 @@ export function finishPass(pass: Pass): Plan {
     droppedHolds: pass.droppedHolds,
     ends: pass.ends,
     ...pass.drains,
+    order: null,
     nextWakeAt: timestampOrNull(pass.clock.nextMs),
   };
 }

@@ -177,6 +177,7 @@ class Run {
         projectId: project,
         ...rest,
       })),
+      budgets: null,
       running: withRunning ? [...this.#running.values()] : [],
       holds: [...this.#holds.values()],
     };

@@ -107,6 +107,7 @@ function pendingOf(job: SimulatedJob, id: SessionId, { largestNodeGpus, policy }
     userId: job.user,
     projectId: job.project,
     priority: job.priority,
+    budgetId: null,
     submittedAt: stampOf(job.submittedMs),
     clusterMode: kernels.length === 1 ? 'single-node' : 'multi-node',
     kernels,
@@ -140,6 +141,8 @@ export function startAttempt(session: SimulatedSession, placed: Placed, nowMs: n
     gracePeriodSeconds: pending.gracePeriodSeconds,
     preemptible: pending.preemptible,
     replicaGroup: null,
+    budgetId: null,
+    resumable: job.resumable,
     goneBy: null,
     kernels: placed.kernels,
   };

@@ -36,6 +36,8 @@ export function running(n: number, { rooms = [{ node: 'node-a' }], ...rest }: Ru
     gracePeriodSeconds: 10,
     preemptible: true,
     replicaGroup: null,
+    budgetId: null,
+    resumable: false,
     goneBy: null,
     kernels: rooms.map((room, k) => ({
       kernelId: kernelId(n, k),

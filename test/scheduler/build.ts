@@ -126,6 +126,7 @@ export function session(n: number, { kernels = [slots(1, 1)], ...rest }: Session
     wishes: NO_WISHES,
     image: null,
     folders: [],
+    budgetId: null,
     decay: { tries: 0, countedAt: null, blockedSince: null },
     ...rest,
   };
@@ -146,6 +147,7 @@ export interface SnapshotShape {
   readonly quotas?: readonly SnapshotQuota[];
   readonly running?: readonly SnapshotRunning[];
   readonly holds?: readonly SnapshotHold[];
+  readonly budgets?: Snapshot['budgets'];
   readonly policy?: Partial<Snapshot['group']['policy']>;
 }
 
@@ -155,6 +157,7 @@ export const snapshot = ({
   quotas = [],
   running = [],
   holds = [],
+  budgets = null,
   policy = {},
 }: SnapshotShape): Snapshot => ({
   schema: 'berth.snapshot/1',
@@ -167,6 +170,7 @@ export const snapshot = ({
       ...policy,
     },
   },
+  budgets,
   nodes: [...nodes],
   quotas: [...quotas],
   guarantees: [],

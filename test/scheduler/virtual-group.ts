@@ -113,6 +113,7 @@ export class VirtualGroup {
         placedAt: plan.now,
         startedAt: plan.now,
         replicaGroup: null,
+        resumable: false,
         goneBy: null,
         kernels: kernels.map((each) => ({ ...each, deviceIds: [...each.deviceIds] })),
       };

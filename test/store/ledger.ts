@@ -158,6 +158,7 @@ export const emptyPlan = (pass: OpenPass, change: Partial<Plan> = {}): Plan => (
   ends: [],
   drains: [],
   drained: [],
+  order: null,
   nextWakeAt: null,
   ...change,
 });

@@ -58,6 +58,7 @@ export async function readBase(
     nodes: [...(await readSnapshotNodes(tx, group, { cache, withFolders: flags.hasMounts }))],
     quotas: [...(await readAllQuotas(tx))],
     guarantees: await readGuarantees(tx, policy),
+    budgets: null,
     running: isRead ? [...(await readRunning(tx, group))] : [],
     holds: flags.hasHolds ? await readHolds(tx, group) : [],
   };

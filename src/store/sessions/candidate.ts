@@ -32,6 +32,7 @@ export const candidate = (submission: Submission, context?: AdmissionContext): S
   userId: submission.principal.userId,
   projectId: context?.project?.id ?? projectOf(submission.spec, submission.principal),
   domainId: submission.principal.domainId,
+  budgetId: null,
   priority: submission.spec.priority,
   submittedAt: submission.submittedAt,
   architecture: submission.spec.architecture ?? null,

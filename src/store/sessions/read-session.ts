@@ -66,6 +66,8 @@ export const sessionsOf = (page: Sql): Sql => sql`
 
 /** Of the request: what is shown is never a secret. */
 export const requestedFields = (spec: CreateSession) => ({
+  budget: spec.budget ?? null,
+  contract: null,
   image: spec.image,
   command: spec.command,
   environmentNames: Object.keys(spec.environment).toSorted(),

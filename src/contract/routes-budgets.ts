@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import {
+  budgetChangeSchema,
+  budgetExplanationSchema,
+  budgetSchema,
+  budgetSettingsSchema,
+  createBudgetSchema,
+  patchBudgetSchema,
+} from './budget.js';
+import { pageOf, pageQuerySchema } from './page.js';
+import { dryRunQuery, type Route } from './route.js';
+
+const byBudget = z.object({
+  budget: z.string().min(1).max(500).describe('an id, or a path with ~ for / (research~nlp); root is the root'),
+});
+
+export const BUDGET_ROUTES = {
+  createBudget: {
+    method: 'POST',
+    path: '/v1/budgets',
+    access: 'user',
+    tag: 'budgets',
+    summary: 'Create a budget (managers of its parent, operators)',
+    query: dryRunQuery,
+    body: createBudgetSchema,
+    status: 201,
+    answer: budgetSchema,
+    idempotent: true,
+  },
+  listBudgets: {
+    method: 'GET',
+    path: '/v1/budgets',
+    access: 'user',
+    tag: 'budgets',
+    summary: 'The tree you may see, parents before children, with what each may use and has used',
+    query: pageQuerySchema.extend({
+      below: z.string().max(500).optional().describe('only this budget and those below it'),
+      closed: z.stringbool().default(false).describe('closed ones too'),
+    }),
+    status: 200,
+    answer: pageOf(budgetSchema, 'BudgetPage'),
+  },
+  getBudget: {
+    method: 'GET',
+    path: '/v1/budgets/:budget',
+    access: 'user',
+    tag: 'budgets',
+    summary: 'One budget, with its use and ETag',
+    params: byBudget,
+    status: 200,
+    answer: budgetSchema,
+  },
+  patchBudget: {
+    method: 'PATCH',
+    path: '/v1/budgets/:budget',
+    access: 'user',
+    tag: 'budgets',
+    summary: 'Weight, parent, who may charge it, cap (merge patch; If-Match; managers of its parent, operators)',
+    params: byBudget,
+    body: patchBudgetSchema,
+    status: 200,
+    answer: budgetSchema,
+  },
+  closeBudget: {
+    method: 'DELETE',
+    path: '/v1/budgets/:budget',
+    access: 'user',
+    tag: 'budgets',
+    summary: 'Close it: nothing more is charged, its claim goes to its siblings, its history stays',
+    params: byBudget,
+    status: 200,
+    answer: budgetSchema,
+  },
+  listBudgetChanges: {
+    method: 'GET',
+    path: '/v1/budgets/:budget/changes',
+    access: 'user',
+    tag: 'budgets',
+    summary: 'Who changed which weight when, newest first; of the budget and all below it',
+    params: byBudget,
+    query: pageQuerySchema,
+    status: 200,
+    answer: pageOf(budgetChangeSchema, 'BudgetChangePage'),
+  },
+  explainBudget: {
+    method: 'GET',
+    path: '/v1/sessions/:id/budget',
+    access: 'user',
+    tag: 'budgets',
+    summary:
+      'Why the session stands where it stands: the comparison at each fork, and the sessions and hours behind it',
+    params: z.object({ id: z.string().max(130) }),
+    status: 200,
+    answer: budgetExplanationSchema,
+  },
+  getBudgetSettings: {
+    method: 'GET',
+    path: '/v1/budget-settings',
+    access: 'user',
+    tag: 'budgets',
+    summary: 'Window, half-life and factors of the tree',
+    status: 200,
+    answer: budgetSettingsSchema.extend({ etag: z.string() }),
+  },
+  putBudgetSettings: {
+    method: 'PUT',
+    path: '/v1/budget-settings',
+    access: 'operator',
+    tag: 'budgets',
+    summary: 'Set window, half-life and factors (If-Match)',
+    body: budgetSettingsSchema,
+    status: 200,
+    answer: budgetSettingsSchema.extend({ etag: z.string() }),
+  },
+} as const satisfies Record<string, Route>;
