@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PROJECT_ROOT, say } from '../setup/common.mjs';
-import { CHECKS, PROJECTS, SETUP } from './parts.mjs';
+import { CHECK_STAGES, CHECKS, PROJECTS, SETUP } from './parts.mjs';
 import { readReport } from './vitest-report.mjs';
 
 const RESULTS = join(PROJECT_ROOT, 'test-results');
@@ -91,6 +91,10 @@ async function check({ name, command, minutes }) {
   fail(name, name, isLate ? `not done within ${minutes} minutes` : `ended with code ${code}`);
 }
 
+async function checkLane(parts) {
+  for (const part of parts.filter(isWanted)) await check(part);
+}
+
 async function runProject({ name, needs, minutes }, broken, { paths = [], env = {} } = {}) {
   const missing = ['packages', ...needs].filter((part) => broken.has(part));
   if (missing.length > 0) {
@@ -119,7 +123,7 @@ async function runAll(broken) {
   if (broken.has('packages')) {
     for (const { name } of CHECKS.filter(isWanted)) fail(name, name, `could not run: ${broken.get('packages')}`);
   } else {
-    for (const part of CHECKS.filter(isWanted)) await check(part);
+    for (const lanes of CHECK_STAGES) await Promise.all(lanes.map(checkLane));
   }
   const seed = process.env.BERTH_CHAOS_SEED || String(randomInt(1, 2 ** 31));
   say(`chaos seed ${seed} (BERTH_CHAOS_SEED=${seed} runs the same again)`);
