@@ -8,6 +8,7 @@ import type {
   Principal,
   SnapshotBudgets,
 } from '../contract/index.js';
+import type { BudgetPeriodReads } from './budgets/budget-periods.js';
 
 export type {
   BudgetFacts,
@@ -19,7 +20,7 @@ export type {
 } from '../budgets/budget-facts.js';
 
 /** The tree of budgets and what is charged to it. It decides nothing: `src/budgets` does, handed in by the caller. */
-export interface BudgetStore {
+export interface BudgetStore extends BudgetPeriodReads {
   facts(): Promise<BudgetFacts>;
   /** As a snapshot of `group` carries it. */
   forGroup(group: string): Promise<SnapshotBudgets>;
