@@ -4,7 +4,8 @@ export interface BudgetNode {
   readonly name: string;
   /** null: the root, of which there is one. */
   readonly parentId: string | null;
-  readonly domainId: string;
+  /** null: the root alone. */
+  readonly domainId: string | null;
   /** A whole number, 0 or more. */
   readonly weight: number;
 }
@@ -14,6 +15,8 @@ export interface BudgetTree {
   readonly nodes: readonly BudgetNode[];
   readonly rootId: string;
   readonly byId: ReadonlyMap<string, BudgetNode>;
+  /** From the root down to the budget itself. */
+  readonly pathOf: ReadonlyMap<string, readonly BudgetNode[]>;
   readonly childrenOf: ReadonlyMap<string, readonly BudgetNode[]>;
 }
 
@@ -38,24 +41,31 @@ export function budgetTree(
   if (problems.length > 0 || root === undefined) return { problems };
   const childrenOf = childrenByParent(nodes);
   const ordered: BudgetNode[] = [];
-  const visit = (node: BudgetNode): void => {
+  const pathOf = new Map<string, readonly BudgetNode[]>();
+  const visit = (node: BudgetNode, above: readonly BudgetNode[]): void => {
+    const path = [...above, node];
     ordered.push(node);
-    for (const child of childrenOf.get(node.id) ?? []) visit(child);
+    pathOf.set(node.id, path);
+    for (const child of childrenOf.get(node.id) ?? []) visit(child, path);
   };
-  visit(root);
-  return { tree: { nodes: ordered, rootId: root.id, byId, childrenOf } };
+  visit(root, []);
+  return { tree: { nodes: ordered, rootId: root.id, byId, pathOf, childrenOf } };
 }
 
 export const isLeaf = (tree: BudgetTree, id: string): boolean => (tree.childrenOf.get(id)?.length ?? 0) === 0;
 
 export const leavesOf = (tree: BudgetTree): readonly BudgetNode[] => tree.nodes.filter(({ id }) => isLeaf(tree, id));
 
-/** From the root down to the budget itself. */
-export function pathTo(tree: BudgetTree, id: string): readonly BudgetNode[] {
-  const path: BudgetNode[] = [];
-  for (let node = tree.byId.get(id); node !== undefined; node = tree.byId.get(node.parentId ?? '')) path.unshift(node);
-  return path;
-}
+const NOWHERE: readonly BudgetNode[] = [];
+
+/** From the root down to the budget itself; empty for one that the tree does not have. */
+export const pathTo = (tree: BudgetTree, id: string): readonly BudgetNode[] => tree.pathOf.get(id) ?? NOWHERE;
+
+/** `research/nlp`: the names from below the root; the root is called by its own. */
+export const pathText = (tree: BudgetTree, id: string): string => {
+  const path = pathTo(tree, id);
+  return (path.length > 1 ? path.slice(1) : path).map(({ name }) => name).join('/');
+};
 
 function childrenByParent(nodes: readonly BudgetNode[]): ReadonlyMap<string, readonly BudgetNode[]> {
   const children = new Map<string, BudgetNode[]>();
@@ -90,7 +100,8 @@ function nodeProblems(node: BudgetNode, byId: ReadonlyMap<string, BudgetNode>): 
   const parent = byId.get(node.parentId);
   if (parent === undefined)
     return [...problems, problem(`the parent of ${node.name}, ${node.parentId}, does not exist`)];
-  if (parent.domainId !== node.domainId)
+  if (node.domainId === null) problems.push(problem(`${node.name} is of no domain: only the root may be`));
+  else if (parent.parentId !== null && parent.domainId !== node.domainId)
     problems.push(problem(`${node.name} is of another domain than its parent ${parent.name}`));
   const seen = new Set([node.id]);
   for (let above: BudgetNode | undefined = parent; above !== undefined; above = byId.get(above.parentId ?? '')) {

@@ -1,11 +1,11 @@
-import { type BudgetNode, type BudgetTree, leavesOf, pathTo } from './budget-tree.js';
+import { type BudgetNode, type BudgetTree, isLeaf, pathTo } from './budget-tree.js';
 import { sumsOver } from './claims.js';
 import { compareLoads, type GpuTime } from './gpu-time.js';
 
 /** A session that waits, as the order sees it. */
 export interface FairShareRequest {
   readonly id: string;
-  /** A leaf; null: it is charged to nothing. */
+  /** A leaf of the tree; null, or anything else: it is charged to nothing. */
   readonly budgetId: string | null;
   /** m in ms. 0 is unallocated work: free, and stopped for whoever is charged. */
   readonly minRuntimeMs: number;
@@ -50,12 +50,15 @@ export class FairShareQueue {
   readonly #tree: BudgetTree;
   readonly #loads: Map<string, GpuTime>;
   readonly #classes: readonly LeafQueues[];
-  readonly #unallocated: FairShareRequest[];
+  readonly #unallocated: readonly FairShareRequest[];
+  #nextUnallocated = 0;
 
   constructor(state: FairShareState, pending: readonly FairShareRequest[]) {
     this.#tree = state.tree;
     this.#loads = sumsOver(state.tree, state.loads);
-    const allocated = pending.filter(isAllocated);
+    const mayBeCharged = (request: FairShareRequest): boolean =>
+      isAllocated(request) && state.tree.byId.has(request.budgetId ?? '') && isLeaf(state.tree, request.budgetId ?? '');
+    const allocated = pending.filter(mayBeCharged);
     const claims = (request: FairShareRequest): boolean => (state.claims.get(request.budgetId ?? '') ?? 0) > 0;
     this.#classes = [allocated.filter(claims), allocated.filter((request) => !claims(request))].map((requests) =>
       leafQueues(state.tree, requests),
@@ -63,7 +66,7 @@ export class FairShareQueue {
     const use = (request: FairShareRequest): GpuTime =>
       state.unallocatedUse.get(request.budgetId ?? request.projectId) ?? 0;
     this.#unallocated = pending
-      .filter((request) => !isAllocated(request))
+      .filter((request) => !mayBeCharged(request))
       .sort((a, b) => use(a) - use(b) || a.submittedMs - b.submittedMs || compareText(a.id, b.id));
   }
 
@@ -73,7 +76,9 @@ export class FairShareQueue {
       const leaf = this.#leastLoaded(queues);
       if (leaf !== undefined) return take(queues, this.#tree, leaf);
     }
-    return this.#unallocated.shift() ?? null;
+    const request = this.#unallocated[this.#nextUnallocated] ?? null;
+    this.#nextUnallocated += 1;
+    return request;
   }
 
   settle(request: FairShareRequest, verdict: Verdict): void {
@@ -114,9 +119,16 @@ export class FairShareQueue {
   }
 }
 
+interface LeafQueue {
+  readonly requests: readonly FairShareRequest[];
+  /** For each place, the oldest submission from there to the end. */
+  readonly oldestFrom: Float64Array;
+  next: number;
+}
+
 /** Per leaf its requests in order; and per budget the submission of the oldest one that is pending below it. */
 interface LeafQueues {
-  readonly ofLeaf: Map<string, { readonly requests: readonly FairShareRequest[]; next: number }>;
+  readonly ofLeaf: Map<string, LeafQueue>;
   readonly oldest: Map<string, number>;
 }
 
@@ -126,12 +138,26 @@ const byPriority = (a: FairShareRequest, b: FairShareRequest): number =>
 
 function leafQueues(tree: BudgetTree, requests: readonly FairShareRequest[]): LeafQueues {
   const queues: LeafQueues = { ofLeaf: new Map(), oldest: new Map() };
-  for (const { id } of leavesOf(tree)) {
-    const own = requests.filter(({ budgetId }) => budgetId === id).sort(byPriority);
-    if (own.length > 0) queues.ofLeaf.set(id, { requests: own, next: 0 });
+  const byLeaf = new Map<string, FairShareRequest[]>();
+  for (const request of requests) {
+    const leaf = request.budgetId ?? '';
+    const known = byLeaf.get(leaf);
+    if (known === undefined) byLeaf.set(leaf, [request]);
+    else known.push(request);
   }
+  for (const [id, own] of byLeaf) queues.ofLeaf.set(id, leafQueue(own));
   for (const id of queues.ofLeaf.keys()) refreshOldest(queues, tree, id);
   return queues;
+}
+
+function leafQueue(own: FairShareRequest[]): LeafQueue {
+  const requests = own.sort(byPriority);
+  const oldestFrom = new Float64Array(requests.length + 1).fill(Number.POSITIVE_INFINITY);
+  for (let i = requests.length - 1; i >= 0; i -= 1) {
+    const { submittedMs } = requests[i] as FairShareRequest;
+    oldestFrom[i] = Math.min(submittedMs, oldestFrom[i + 1] as number);
+  }
+  return { requests, oldestFrom, next: 0 };
 }
 
 function take(queues: LeafQueues, tree: BudgetTree, leafId: string): FairShareRequest | null {
@@ -143,18 +169,17 @@ function take(queues: LeafQueues, tree: BudgetTree, leafId: string): FairShareRe
   return request;
 }
 
-/** From the leaf up: the oldest of what is left there, and of the children's. */
+/** From the leaf up: the oldest of what is left there, and of the children's; as far up as it changes. */
 function refreshOldest({ ofLeaf, oldest }: LeafQueues, tree: BudgetTree, leafId: string): void {
-  for (const { id } of pathTo(tree, leafId).toReversed()) {
+  const path = pathTo(tree, leafId);
+  for (let depth = path.length - 1; depth >= 0; depth -= 1) {
+    const { id } = path[depth] as BudgetNode;
     const leaf = ofLeaf.get(id);
-    const below = (tree.childrenOf.get(id) ?? []).map((child) => oldest.get(child.id));
-    const own = leaf?.requests.slice(leaf.next).map(({ submittedMs }) => submittedMs) ?? [];
-    const moments = [...below, ...own].filter((moment): moment is number => moment !== undefined);
-    if (moments.length === 0) oldest.delete(id);
-    else
-      oldest.set(
-        id,
-        moments.reduce((least, moment) => Math.min(least, moment)),
-      );
+    let least = leaf?.oldestFrom[leaf.next] ?? Number.POSITIVE_INFINITY;
+    for (const child of tree.childrenOf.get(id) ?? [])
+      least = Math.min(least, oldest.get(child.id) ?? Number.POSITIVE_INFINITY);
+    if (least === (oldest.get(id) ?? Number.POSITIVE_INFINITY)) return;
+    if (least === Number.POSITIVE_INFINITY) oldest.delete(id);
+    else oldest.set(id, least);
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type BudgetNode, budgetTree } from '../../src/budgets/budget-tree.js';
+import { type BudgetNode, budgetTree, pathText } from '../../src/budgets/budget-tree.js';
 import { isMoreOverServed } from '../../src/budgets/over-served.js';
 import { node, TREE } from './tree-of-the-spec.js';
 
@@ -12,10 +12,11 @@ test.each<[string, readonly BudgetNode[], RegExp]>([
   ['a weight that is no whole number', [root, node('a', 'root', 0.5)], /the weight of a is 0.5/],
   ['an unknown parent', [root, node('a', 'nobody', 1)], /the parent of a, nobody, does not exist/],
   [
-    'another domain',
-    [root, { ...node('a', 'root', 1), domainId: 'dom_other' }],
-    /a is of another domain than its parent root/,
+    'another domain below the root',
+    [root, node('a', 'root', 1), { ...node('b', 'a', 1), domainId: 'dom_other' }],
+    /b is of another domain than its parent a/,
   ],
+  ['no domain', [root, { ...node('a', 'root', 1), domainId: null }], /a is of no domain: only the root may be/],
   [
     'two of one name',
     [root, node('a', 'root', 1), { ...node('a', 'root', 2), id: 'a2' }],
@@ -24,6 +25,12 @@ test.each<[string, readonly BudgetNode[], RegExp]>([
 ])('a tree with %s is refused with the reason', (_what, nodes, message) => {
   const checked = budgetTree(nodes);
   expect('problems' in checked && checked.problems.map((problem) => problem.message).join('; ')).toMatch(message);
+});
+
+test('children of the root are of any domains, and a path is told without the root', () => {
+  const nodes = [root, { ...node('a', 'root', 1), domainId: 'dom_a' }, { ...node('b', 'root', 1), domainId: 'dom_b' }];
+  const checked = budgetTree([...nodes, { ...node('c', 'b', 1), domainId: 'dom_b' }]);
+  expect('tree' in checked && ['root', 'a', 'c'].map((id) => pathText(checked.tree, id))).toEqual(['root', 'a', 'b/c']);
 });
 
 test('over-served is compared at the children of the lowest common ancestor, strictly', () => {

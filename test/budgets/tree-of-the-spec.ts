@@ -8,7 +8,7 @@ export const node = (name: string, parentId: string | null, weight: number): Bud
   id: name,
   name,
   parentId,
-  domainId: 'dom_lab',
+  domainId: parentId === null ? null : 'dom_lab',
   weight,
 });
 
