@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idleCriterionSchema } from './idle-policy.js';
 import { nameSchema, timestampSchema } from './ids.js';
 import { imageSchema } from './image.js';
 import { sessionKindSchema } from './session-kinds.js';
@@ -128,6 +129,11 @@ export const createSessionSchema = z
     notice: noticeSchema.prefault({}),
     retry: retrySchema.prefault({}),
     placement: placementWishesSchema.prefault({}),
+    idleExemptions: z
+      .array(idleCriterionSchema)
+      .max(3)
+      .default([])
+      .describe('criteria of the idle policy that never hold for it, where the policy honours that'),
     labels: z
       .record(
         z

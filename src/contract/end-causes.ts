@@ -16,6 +16,7 @@ export const END_CAUSES = [
   'start-deadline',
   'max-runtime',
   'max-wait',
+  'idle-timeout',
   'dependency-failed',
   'preempted',
   'drained',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idlePolicySchema } from './idle-policy.js';
 import { SESSION_KINDS } from './session-kinds.js';
 import { SLOT_NAMES } from './slots.js';
 
@@ -58,6 +59,8 @@ const fields = {
   maxPendingSessions: z.int().min(0).max(1_000_000).nullable(),
   /** Largest maxRuntime by kind; a session that names none gets it. */
   maxRuntimeSeconds: z.partialRecord(z.enum(SESSION_KINDS), seconds),
+  /** Which running sessions are reclaimed as idle, by kind; of a kind that is not named none is. Replaced whole. */
+  idle: z.partialRecord(z.enum(SESSION_KINDS), idlePolicySchema),
   /** Shares on devices whose memory limit nothing enforces. */
   allowUnenforcedSharing: z.boolean(),
   /** Failed starts of that many different sessions in a row cordon a node. 0: never. */
@@ -81,6 +84,7 @@ export const groupPolicySchema = z
     maxWaitSeconds: fields.maxWaitSeconds.default(null),
     maxPendingSessions: fields.maxPendingSessions.default(null),
     maxRuntimeSeconds: fields.maxRuntimeSeconds.default({}),
+    idle: fields.idle.default({}),
     allowUnenforcedSharing: fields.allowUnenforcedSharing.default(false),
     blackHoleFailures: fields.blackHoleFailures.default(3),
     paused: fields.paused.default(false),

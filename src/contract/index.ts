@@ -1,7 +1,11 @@
+export * from './app.js';
 export * from './budget.js';
+export * from './budget-report.js';
 export * from './event.js';
 export * from './folder.js';
+export * from './folder-path.js';
 export * from './group.js';
+export * from './idle-policy.js';
 export * from './ids.js';
 export * from './node.js';
 export * from './node-protocol.js';
@@ -15,4 +19,5 @@ export * from './session.js';
 export * from './slots.js';
 export * from './snapshot.js';
 export * from './tenancy.js';
+export * from './usage.js';
 export * from './why.js';

@@ -12,6 +12,7 @@ import {
 import { guaranteesSchema, sharingSchema } from './node.js';
 import { sessionKindSchema } from './session-kinds.js';
 import { slotsSchema } from './slots.js';
+import { idleVerdictSchema } from './usage.js';
 import { expectedStartSchema } from './why.js';
 
 export * from './create-session.js';
@@ -122,6 +123,10 @@ export const sessionSchema = z
     maxAttempts: z.int().default(3),
     retryAt: timestampSchema.nullable().default(null).describe('while it backs off after a failed attempt'),
     expectedStart: expectedStartSchema.nullable().default(null),
+    idle: idleVerdictSchema
+      .nullable()
+      .default(null)
+      .describe('while it runs, where its group reclaims idle sessions of its kind'),
     reason: z.string().nullable().describe('one of the reasons of the why object, while it waits'),
     message: z.string().nullable(),
     result: sessionResultSchema,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { timestampSchema } from './ids.js';
 import { SLOT_NAMES } from './slots.js';
+import { idleVerdictSchema } from './usage.js';
 
 /** Every reason with its class, in the order of precedence: of several that hold, the first is told. */
 export const REASONS = {
@@ -108,6 +109,7 @@ export const whySchema = z
     reservedNodes: z.array(z.string()).default([]).describe('nodes that are kept for it from `eta` on'),
     eta: z.object({ p50: timestampSchema, p90: timestampSchema, basis: z.string() }).nullable(),
     etaUnknownBecause: z.string().nullable(),
+    idle: idleVerdictSchema.nullable().default(null).describe('while it runs under an idle policy'),
     actions: z.array(z.object({ title: z.string(), command: z.string() })),
     history: z.array(z.object({ at: timestampSchema, reason: z.string() })),
     evaluatedAt: timestampSchema,

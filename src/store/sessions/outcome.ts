@@ -11,7 +11,7 @@ const PLATFORM: ReadonlySet<EndCause> = new Set([
   'start-deadline',
   'workflow-lost',
 ]);
-const STOPS: ReadonlySet<EndCause> = new Set(['user-stop', 'operator-stop', 'preempted', 'drained']);
+const STOPS: ReadonlySet<EndCause> = new Set(['user-stop', 'operator-stop', 'preempted', 'drained', 'idle-timeout']);
 const NEVER_BEGAN: ReadonlySet<EndCause> = new Set(['max-wait', 'dependency-failed']);
 
 export const isPlatformFailure = (cause: EndCause): boolean => PLATFORM.has(cause);
