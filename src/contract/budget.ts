@@ -39,6 +39,7 @@ export const createBudgetSchema = z
     minRuntimeCapSeconds: minRuntimeCapSeconds.default(null),
   })
   .meta({ id: 'CreateBudget' });
+export type CreateBudget = z.infer<typeof createBudgetSchema>;
 
 /** A merge patch: what is not named stays. `parent` moves it with all below it. */
 export const patchBudgetSchema = z
@@ -50,6 +51,7 @@ export const patchBudgetSchema = z
     minRuntimeCapSeconds: minRuntimeCapSeconds.optional(),
   })
   .meta({ id: 'PatchBudget' });
+export type PatchBudget = z.infer<typeof patchBudgetSchema>;
 
 /** GPU-seconds in factor units (GPUs × factor × seconds), within the window that ends at `at`. */
 export const budgetUseSchema = z
