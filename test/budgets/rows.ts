@@ -1,4 +1,5 @@
-import type { BudgetRow } from '../../src/budgets/budget-facts.js';
+import type { BudgetFacts, BudgetRow, LeafFacts } from '../../src/budgets/budget-facts.js';
+import { fromGpuHours } from '../../src/budgets/gpu-time.js';
 import { type BudgetId, ROOT_BUDGET_ID } from '../../src/contract/index.js';
 
 export const CREATED = '2026-11-01T00:00:00.000Z';
@@ -42,3 +43,25 @@ export const ROWS: readonly BudgetRow[] = [
   row('a3', 'a', { weight: 20, projects: ['lab/three'] }),
   row('b', 'root', { weight: 30, projects: ['lab/bee'] }),
 ];
+
+export const leaf = (name: string, more: Partial<Omit<LeafFacts, 'id'>> = {}): LeafFacts => ({
+  id: idOf(name),
+  use: 0,
+  committed: 0,
+  unallocatedUse: 0,
+  runningMilliGpus: 0,
+  pendingMilliGpus: 0,
+  openSessions: 0,
+  ...more,
+});
+
+/** 64 GPUs for a week, nothing used. */
+export const factsOf = (more: Partial<BudgetFacts> = {}): BudgetFacts => ({
+  at: '2026-11-30T12:00:00.000Z',
+  settings: { windowSeconds: 604_800, halfLifeSeconds: null, factors: {}, unallocatedGraceSeconds: 30 },
+  capacity: fromGpuHours(64 * 168),
+  presentMilliGpus: 64_000,
+  rows: ROWS,
+  leaves: [],
+  ...more,
+});
