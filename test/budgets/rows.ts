@@ -4,7 +4,7 @@ import { type BudgetId, ROOT_BUDGET_ID } from '../../src/contract/index.js';
 
 export const CREATED = '2026-11-01T00:00:00.000Z';
 export const idOf = (name: string): BudgetId =>
-  (name === 'root' ? ROOT_BUDGET_ID : `bgt_${name.padEnd(26, '0')}`) as BudgetId;
+  (name === 'root' ? ROOT_BUDGET_ID : `bgt_0${name.replace(/[ilou]/g, 'z').padEnd(25, '0')}`) as BudgetId;
 
 /** A row of the ledger; projects and managers by path, whose ids are `prj_<path>` and `usr_<path>`. */
 export function row(
