@@ -5,6 +5,8 @@ export interface PyramidParts {
   readonly total: GpuTime;
   readonly healthy: GpuTime;
   readonly assigned: GpuTime;
+  /** Of assigned: the time in which use was measured; all of it when it is not told. */
+  readonly measured?: GpuTime;
   readonly used: GpuTime;
   /** Of assigned: what was charged to a budget. */
   readonly allocatedOccupancy: GpuTime;
@@ -32,7 +34,7 @@ const part = (of: GpuTime, whole: GpuTime): number | null => (whole === 0 ? null
 export const pyramid = (parts: PyramidParts, leaves: readonly LeafImpact[]): Pyramid => ({
   availability: part(parts.healthy, parts.total),
   occupancy: part(parts.assigned, parts.healthy),
-  utilization: part(parts.used, parts.assigned),
+  utilization: part(parts.used, parts.measured ?? parts.assigned),
   impact: impactOf(leaves),
   allocatedOfAssigned: part(parts.allocatedOccupancy, parts.assigned),
 });

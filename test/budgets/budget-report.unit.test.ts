@@ -52,7 +52,7 @@ describe('the report on a week', () => {
     const shown = [totalGpuSeconds, healthyGpuSeconds, assignedGpuSeconds, chargedGpuSeconds, usedGpuSeconds];
     expect(shown.map(hours)).toEqual([10_752, 10_214.4, 9703.7, 8500, 6792.6]);
     expect([pyramid.availability, pyramid.occupancy, pyramid.utilization, pyramid.allocatedOfAssigned]).toEqual(
-      [0.95, 0.95, 0.7, 8500 / 9703.68].map(near),
+      [0.95, 0.95, 0.7, 8500 / 9703.68].map((value) => near(value)),
     );
   });
 
@@ -105,9 +105,9 @@ describe('the report on a week', () => {
   });
 
   test('lists unallocated use by budget and project', () => {
-    expect(report(facts).unallocated).toEqual([
-      { budget: null, project: 'lab/p', gpuSeconds: near(1203.68 * 3600, 0.002 * 3600 * 168) },
-    ]);
+    const [one, ...others] = report(facts).unallocated;
+    expect(one).toMatchObject({ budget: null, project: 'lab/p' });
+    expect([hours(one?.gpuSeconds ?? 0), others]).toEqual([1203.7, []]);
   });
 });
 
@@ -115,7 +115,7 @@ describe('claims over time', () => {
   test('a weight that changed counts from its change on', () => {
     const middle = FROM + WEEK / 2;
     const versions = [
-      ...VERSIONS.filter(({ budgetId }) => budgetId !== 'B').map((one) => one),
+      ...VERSIONS.filter(({ budgetId }) => budgetId !== 'B'),
       { budgetId: 'B', parentId: 'root', weight: 30, sinceMs: 0, untilMs: middle },
       { budgetId: 'B', parentId: 'root', weight: 210, sinceMs: middle, untilMs: null },
     ];
@@ -224,6 +224,6 @@ test.each([
   expect(periodEdgesMs.length - 1).toBe(parts);
 });
 
-function near(value: number, within = 1e-4): unknown {
-  return expect.closeTo(value, Math.max(0, -Math.log10(within * 2))) as unknown;
+function near(value: number): unknown {
+  return expect.closeTo(value, 5) as unknown;
 }

@@ -1,13 +1,13 @@
 import type { BudgetVersion } from '../../src/budgets/claims-over-time.js';
 import { changesOf } from '../../src/budgets/claims-over-time.js';
-import { integrate, type Rate } from '../../src/budgets/integrate.js';
-import type { OccupancyKind, ReportFacts } from '../../src/budgets/report-facts.js';
+import type { ReportFacts } from '../../src/budgets/report-facts.js';
 import { reportGrid } from '../../src/budgets/report-grid.js';
+import { integrate, type Rate } from './integrate.js';
 
+export type OccupancyKind = 'charged' | 'unallocated' | 'uncharged';
 export interface Held extends Rate {
   readonly budgetId: string | null;
   readonly kind: OccupancyKind;
-  readonly projectId?: string;
 }
 export interface History {
   readonly fromMs: number;
@@ -35,8 +35,20 @@ const PATHS: Readonly<Record<string, string>> = { A1: 'A/A1', A2: 'A/A2', A3: 'A
 export function factsOf(history: History): ReportFacts {
   const versions = history.versions ?? VERSIONS;
   const { edgesMs, periodEdgesMs } = reportGrid(history, changesOf(versions));
-  const whole = [history.fromMs, history.untilMs];
   const latest = new Map(versions.map((version) => [version.budgetId, version]));
+  const times = (budgetId: string | null, kind: OccupancyKind) =>
+    integrate(
+      edgesMs,
+      history.held.filter((one) => one.budgetId === budgetId && one.kind === kind),
+    );
+  const accounts = [...latest.keys()].filter((id) =>
+    [...history.held, ...history.demand].some(({ budgetId }) => budgetId === id),
+  );
+  const account = (budgetId: string | null) => ({
+    charged: times(budgetId, 'charged'),
+    unallocated: times(budgetId, 'unallocated'),
+    uncharged: times(budgetId, 'uncharged'),
+  });
   return {
     edgesMs,
     periodEdgesMs,
@@ -50,20 +62,18 @@ export function factsOf(history: History): ReportFacts {
     versions,
     total: integrate(edgesMs, history.total),
     healthy: integrate(edgesMs, history.healthy),
-    occupancy: history.held.flatMap((one) =>
-      integrate(edgesMs, [one]).map((time, cell) => ({
-        cell,
-        time,
-        budgetId: one.budgetId,
-        kind: one.kind,
-        projectId: one.projectId ?? 'p',
-      })),
-    ),
-    demand: history.demand.map((one) => ({ budgetId: one.budgetId, time: integrate(whole, [one])[0] ?? 0 })),
+    leaves: accounts.map((budgetId) => ({
+      budgetId,
+      ...account(budgetId),
+      demand: integrate(
+        edgesMs,
+        history.demand.filter((one) => one.budgetId === budgetId),
+      ),
+    })),
+    projects: [{ project: 'lab/p', ...account(null) }],
     measured: [],
     starts: [],
     paid: [],
     broken: [],
-    projects: new Map([['p', 'lab/p']]),
   };
 }
