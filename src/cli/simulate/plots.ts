@@ -1,13 +1,7 @@
-import { occupancyCurve, type Point, shareCurves, waitCurve } from '../../simulator/curves.js';
+import { frame, line, type Plot, type PlotOption } from '../../plots/plot.js';
+import { occupancyCurve, shareCurves, waitCurve } from '../../simulator/curves.js';
 import type { SimulationResult } from '../../simulator/run-simulation.js';
 
-/** What ECharts draws, in the browser as here. */
-export type PlotOption = Readonly<Record<string, unknown>>;
-export interface Plot {
-  /** Of its files, without an ending. */
-  readonly name: string;
-  readonly option: PlotOption;
-}
 export interface NamedResult {
   readonly name: string;
   readonly result: SimulationResult;
@@ -27,23 +21,6 @@ export function plotsOf(runs: readonly NamedResult[]): readonly Plot[] {
 }
 
 const slug = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '-');
-
-const frame = (title: string, axes: { readonly x: string; readonly y: string }): PlotOption => ({
-  animation: false,
-  backgroundColor: '#ffffff',
-  title: { text: title, left: 'center', textStyle: { fontSize: 16 } },
-  legend: { top: 42, type: 'plain' },
-  grid: { left: 70, right: 30, top: 80, bottom: 60 },
-  xAxis: { type: 'value', name: axes.x, nameLocation: 'middle', nameGap: 30, min: 0 },
-  yAxis: { type: 'value', name: axes.y },
-});
-
-const line = (name: string, points: readonly Point[]): PlotOption => ({
-  type: 'line',
-  name,
-  showSymbol: false,
-  data: points,
-});
 
 const waits = (runs: readonly NamedResult[]): Plot => ({
   name: 'waits',

@@ -1,9 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type NamedResult, type Plot, plotsOf } from './plots.js';
+import { svgOf } from '../../plots/svg-of.js';
+import { type NamedResult, plotsOf } from './plots.js';
 import type { Comparison } from './simulate.js';
-
-const SIZE = { width: 960, height: 540 };
 
 /** `comparison.json` and each plot as SVG and PNG; files of the same names are replaced. Answers the names. */
 export async function writeResults(
@@ -20,15 +19,6 @@ export async function writeResults(
     names.push(`${plot.name}.svg`, `${plot.name}.png`);
   }
   return names;
-}
-
-async function svgOf({ option }: Plot): Promise<string> {
-  const { init } = await import('echarts');
-  const chart = init(null, null, { renderer: 'svg', ssr: true, ...SIZE });
-  chart.setOption(option);
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  return svg;
 }
 
 async function pngOf(svg: string): Promise<Buffer> {
