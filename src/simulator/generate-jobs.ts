@@ -7,21 +7,41 @@ import type { SimulatedJob } from './simulated-job.js';
  * at the rate that the work that was drawn needs. The same settings give the same stream.
  */
 export function generateJobs(settings: Generator, gpuCount: number): readonly SimulatedJob[] {
+  const digits = String(settings.jobs).length;
+  const gapMs = meanGapMs(settings, gpuCount);
+  const draws = drawsOf(settings);
+  const jobs: SimulatedJob[] = [];
+  let atMs = 0;
+  for (let index = 1; index <= settings.jobs; index += 1) {
+    const { body, gap } = draws();
+    atMs += gap * gapMs;
+    jobs.push({ ...body, name: `job-${String(index).padStart(digits, '0')}`, submittedMs: Math.round(atMs) });
+  }
+  return jobs;
+}
+
+/** What all jobs ask, spread over the time that it would take: they are drawn twice, so that they are held once. */
+function meanGapMs(settings: Generator, gpuCount: number): number {
+  const draws = drawsOf(settings);
+  let workMs = 0;
+  let gaps = 0;
+  for (let index = 0; index < settings.jobs; index += 1) {
+    const { body, gap } = draws();
+    workMs += body.gpus * body.durationMs;
+    gaps += gap;
+  }
+  return workMs / (gpuCount * settings.load) / gaps;
+}
+
+type Body = Omit<SimulatedJob, 'name' | 'submittedMs'>;
+
+function drawsOf(settings: Generator): () => { readonly body: Body; readonly gap: number } {
   const random = seededRandom(settings.seed);
   const sizeOf = weighted(settings.sizes);
   const projectOf = weighted(settings.projects);
-  const drawn = Array.from({ length: settings.jobs }, () => ({
-    ...bodyOf(settings, { random, project: projectOf(random), gpus: sizeOf(random).gpus }),
+  return () => ({
+    body: bodyOf(settings, { random, project: projectOf(random), gpus: sizeOf(random).gpus }),
     gap: -Math.log(1 - random.next()),
-  }));
-  const workMs = drawn.reduce((sum, { gpus, durationMs }) => sum + gpus * durationMs, 0);
-  const gaps = drawn.reduce((sum, { gap }) => sum + gap, 0);
-  const gapMs = workMs / (gpuCount * settings.load) / gaps;
-  const digits = String(settings.jobs).length;
-  let atMs = 0;
-  return drawn.map(({ gap, ...job }, index) => {
-    atMs += gap * gapMs;
-    return { ...job, name: `job-${String(index + 1).padStart(digits, '0')}`, submittedMs: Math.round(atMs) };
   });
 }
 
@@ -31,7 +51,7 @@ interface Draw {
   readonly gpus: number;
 }
 
-function bodyOf(settings: Generator, { random, project, gpus }: Draw): Omit<SimulatedJob, 'name' | 'submittedMs'> {
+function bodyOf(settings: Generator, { random, project, gpus }: Draw): Body {
   const { medianSeconds, sigma, maxSeconds } = settings.duration;
   const seconds = Math.min(maxSeconds, medianSeconds * Math.exp(sigma * random.normal()));
   const durationMs = Math.max(1000, Math.round(seconds * 1000));

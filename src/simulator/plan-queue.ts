@@ -2,10 +2,11 @@ import type { GroupPolicy } from '../contract/group-policy.js';
 import type { Plan, Waiting } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending } from '../contract/snapshot.js';
 import { decayOf } from '../scheduler/decay.js';
-import { alarm, msOf } from '../scheduler/moments.js';
+import { alarm, msOf, timestampOrNull } from '../scheduler/moments.js';
 import { needsRunning, needsWholeQueue } from '../scheduler/needs-running.js';
 import { considerPage, finishPass, type Pass, startPass } from '../scheduler/plan-pass.js';
 import type { FreeGauge } from './free-gauge.js';
+import type { KeptNodes } from './kept-nodes.js';
 import type { WaitingQueue } from './waiting-queue.js';
 
 const PAGE = 256;
@@ -22,6 +23,8 @@ export interface Moment {
   readonly free: FreeGauge;
   /** The same nodes with nobody on them. */
   readonly empty: FreeGauge;
+  /** Asked for only where `maySift`. */
+  readonly kept: () => KeptNodes;
 }
 
 /** What of a plan is carried out. */
@@ -102,7 +105,7 @@ class Sift {
   /** The gauge is as it was again: who starts takes his room when the plan is carried out. */
   decisions(): Decisions {
     for (const { kernels } of this.#pass?.placed ?? []) this.#moment.free.move(kernels, 1);
-    const plan = this.#pass === null ? NOTHING : { ...finishPass(this.#pass), isPass: true };
+    const plan = this.#pass === null ? NOTHING : decisionsOf(this.#pass);
     if (this.#head === null || this.#head.isConsidered) return plan;
     const { session } = this.#head;
     const decay = decayOf(session, this.#moment.policy, alarm(msOf(this.#moment.now)));
@@ -118,16 +121,27 @@ class Sift {
   }
 
   #consider(session: SnapshotPending): boolean {
-    this.#pass ??= startPass(
-      this.#moment.base(needsRunning(this.#moment.policy, flagsOf(this.#moment))),
-      this.#moment.now,
-    );
+    const kept = this.#moment.kept();
+    this.#pass ??= kept.passAt(this.#moment.now);
+    // One kernel of which the gauge says that it may be held is placed, whatever others may take later.
+    const isSure = this.#head === null && session.kernels.length === 1 && this.#moment.free.mayHold(session);
+    if (!isSure) kept.foresee(this.#pass);
     const goesOn = considerPage(this.#pass, [session]);
     for (; this.#placed < this.#pass.placed.length; this.#placed += 1)
       this.#moment.free.move(this.#pass.placed[this.#placed]?.kernels ?? [], -1);
     return goesOn;
   }
 }
+
+/** Of a pass that is not finished: the explanations are nobody's here, and no room is held. */
+const decisionsOf = ({ placed, waiting, ends, clock }: Pass): Decisions => ({
+  ...NOTHING,
+  placed,
+  waiting,
+  ends,
+  nextWakeAt: timestampOrNull(clock.nextMs),
+  isPass: true,
+});
 
 const NOTHING: Decisions = {
   placed: [],

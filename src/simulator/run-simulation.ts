@@ -2,6 +2,7 @@ import type { GroupPolicy } from '../contract/group-policy.js';
 import type { Plan } from '../contract/plan.js';
 import type { Snapshot, SnapshotHold, SnapshotRunning } from '../contract/snapshot.js';
 import { EventHeap } from './event-heap.js';
+import { KeptNodes } from './kept-nodes.js';
 import { type Decisions, maySift, planSifted, planWhole } from './plan-queue.js';
 import { type NodeShape, SimulatedCluster } from './simulated-cluster.js';
 import type { JobOutcome, SimulatedJob } from './simulated-job.js';
@@ -76,6 +77,8 @@ class Run {
   #nowMs = 0;
   #wakeMs = Number.POSITIVE_INFINITY;
   #passes = 0;
+  /** Once a pass was made from it, it has to be told of whoever comes or goes. */
+  #kept: KeptNodes | null = null;
 
   constructor(input: SimulationInput) {
     this.#cluster = new SimulatedCluster(input.nodes);
@@ -150,6 +153,7 @@ class Run {
       base: (withRunning: boolean) => this.#base(withRunning),
       free: this.#cluster.free,
       empty: this.#cluster.empty,
+      kept: () => (this.#kept ??= new KeptNodes(this.#base(true))),
     };
     const plan = !isUnabridged && maySift(moment) ? planSifted(moment) : planWhole(moment);
     if (plan.isPass) this.#passes += 1;
@@ -190,7 +194,10 @@ class Run {
     this.#queue.take(session.pending);
     this.#holds.delete(session.id);
     const endMs = startAttempt(session, placed, this.#nowMs);
-    if (session.running !== null) this.#running.set(session.id, session.running);
+    if (session.running !== null) {
+      this.#running.set(session.id, session.running);
+      this.#kept?.began(session.running);
+    }
     this.#heldGpus += session.job.gpus;
     this.#events.put(endMs, { kind: 'end', session, attempt: session.attempt });
   }
@@ -223,6 +230,7 @@ class Run {
 
   #release(session: SimulatedSession): void {
     for (const room of session.running?.kernels ?? []) this.#cluster.giveBack(room);
+    if (session.running !== null) this.#kept?.ended(session.running);
     this.#running.delete(session.id);
     endAttempt(session, this.#nowMs);
     this.#heldGpus -= session.job.gpus;

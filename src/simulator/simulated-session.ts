@@ -27,30 +27,16 @@ const GIB = 2 ** 30;
 const GRACE_SECONDS = 10;
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 
-const PLAIN = {
-  version: 1,
-  domainId: 'domain',
-  architecture: null,
-  gpuModel: null,
-  kind: 'batch' as const,
-  attempt: 0,
-  gracePeriodSeconds: GRACE_SECONDS,
-  startsAt: null,
-  retryAt: null,
-  avoid: [],
-  dependsOn: [],
-  wishes: {
-    nodes: [],
-    nodesRequired: false,
-    zone: null,
-    zoneRequired: false,
-    spread: 'none' as const,
-    replicaGroup: null,
-  },
-  image: null,
-  folders: [],
-  decay: { tries: 0, countedAt: null, blockedSince: null },
+const WISHES = {
+  nodes: [],
+  nodesRequired: false,
+  zone: null,
+  zoneRequired: false,
+  spread: 'none' as const,
+  replicaGroup: null,
 };
+const NOT_BLOCKED = { tries: 0, countedAt: null, blockedSince: null };
+const NOTHING: never[] = [];
 
 /** Instants of a run as timestamps: its begin is the year 2000. */
 export const stampOf = (ms: number): string => new Date(EPOCH_MS + ms).toISOString();
@@ -90,30 +76,49 @@ function kernelGpus(gpus: number, nodeGpus: number): readonly number[] {
 /** A GPU comes with a core and a GiB, so that GPUs are what is short. */
 const kernelsOf = (gpus: readonly number[], id: string): SnapshotPending['kernels'] =>
   gpus.map((gpuCount, rank) => ({
-    id: `krn_${id.slice(10)}${String(rank).padStart(6, '0')}` as KernelId,
+    id: `krn_${id.slice(10)}${rank === 0 ? '000000' : String(rank).padStart(6, '0')}` as KernelId,
     role: rank === 0 ? 'main' : `worker${rank}`,
     rank,
-    slots: { cpuMilli: gpuCount * 1000, memoryBytes: gpuCount * GIB, gpuCount, gpuMemoryBytes: 0 },
+    slots: slotsOf(gpuCount),
   }));
+
+const SLOTS: SnapshotPending['kernels'][number]['slots'][] = [];
+const slotsOf = (gpuCount: number): SnapshotPending['kernels'][number]['slots'] =>
+  (SLOTS[gpuCount] ??= { cpuMilli: gpuCount * 1000, memoryBytes: gpuCount * GIB, gpuCount, gpuMemoryBytes: 0 });
 
 function pendingOf(job: SimulatedJob, id: SessionId, { largestNodeGpus, policy }: Ground): SnapshotPending {
   const capSeconds = policy.maxRuntimeSeconds.batch ?? Number.POSITIVE_INFINITY;
   const limitSeconds = Math.min((job.maxRuntimeMs ?? Number.POSITIVE_INFINITY) / 1000, capSeconds);
   const kernels = kernelsOf(kernelGpus(job.gpus, largestNodeGpus), id);
+  // Each field by name: of millions of jobs, copies of a common part would be most of the work.
   return {
-    ...PLAIN,
     id,
     name: job.name,
+    version: 1,
     userId: job.user,
     projectId: job.project,
+    domainId: 'domain',
     priority: job.priority,
-    budgetId: null,
     submittedAt: stampOf(job.submittedMs),
+    architecture: null,
+    gpuModel: null,
     clusterMode: kernels.length === 1 ? 'single-node' : 'multi-node',
     kernels,
+    kind: 'batch',
+    attempt: 0,
     minRuntimeSeconds: job.minRuntimeMs / 1000,
     maxRuntimeSeconds: limitSeconds === Number.POSITIVE_INFINITY ? null : limitSeconds,
+    gracePeriodSeconds: GRACE_SECONDS,
     preemptible: job.preemptible,
+    startsAt: null,
+    retryAt: null,
+    avoid: NOTHING,
+    dependsOn: NOTHING,
+    wishes: WISHES,
+    image: null,
+    folders: NOTHING,
+    budgetId: null,
+    decay: NOT_BLOCKED,
   };
 }
 
@@ -173,7 +178,7 @@ function keptOf({ resumable, checkpointMs }: SimulatedJob, workedMs: number): nu
 
 /** It waits again, at the place of its submission and with the priority that it came with. */
 export function requeued({ pending, job, attempt }: SimulatedSession): SnapshotPending {
-  return { ...pending, priority: job.priority, attempt, version: attempt + 1, decay: PLAIN.decay };
+  return { ...pending, priority: job.priority, attempt, version: attempt + 1, decay: NOT_BLOCKED };
 }
 
 export const outcomeOf = (session: SimulatedSession, end: Pick<JobOutcome, 'end' | 'endedMs'>): JobOutcome => ({
