@@ -71,6 +71,16 @@ export const kernelSchema = z
   })
   .meta({ id: 'Kernel' });
 
+/** Whether a session is charged, in a group that orders by fair share, and what that means for who may stop it. */
+export const contractSchema = z
+  .object({
+    allocated: z
+      .boolean()
+      .describe('charged, and protected for its minimum runtime; else free, and always preemptible'),
+    message: z.string(),
+  })
+  .meta({ id: 'Contract' });
+
 export const sessionSchema = z
   .object({
     id: sessionIdSchema,
@@ -100,16 +110,7 @@ export const sessionSchema = z
     ),
     labels: z.record(z.string(), z.string()),
     budget: z.string().nullable().default(null).describe('the path of the budget that is charged; null: none'),
-    contract: z
-      .object({
-        allocated: z
-          .boolean()
-          .describe('charged, and protected for its minimum runtime; else free, and always preemptible'),
-        message: z.string(),
-      })
-      .nullable()
-      .default(null)
-      .describe('where its group orders by fair share'),
+    contract: contractSchema.nullable().default(null).describe('where its group orders by fair share'),
     maxRuntimeSeconds: z.number().nullable(),
     minRuntimeSeconds: z.number(),
     protectedUntil: timestampSchema.nullable().default(null).describe('while it runs: the end of its minimum runtime'),
@@ -172,5 +173,6 @@ export const dryRunSchema = z
     estimateBasis: z.string().default(''),
     position: z.int().nullable().default(null),
     wouldStop: z.array(sessionIdSchema).default([]).describe('sessions that would be stopped for it'),
+    contract: contractSchema.nullable().default(null).describe('where its group orders by fair share'),
   })
   .meta({ id: 'DryRun' });
