@@ -19,7 +19,9 @@ export interface Backfill {
 export function backfillOf(pass: Pass): Backfill {
   const { base, clock, nodes } = pass;
   const { policy } = base.group;
-  const timeline = timelineOf({ nodes: nodes.nodes, running: [...pass.running.values()], policy, nowMs: clock.nowMs });
+  const running = [...pass.running.values()];
+  const { fairShare } = pass;
+  const timeline = timelineOf({ nodes: nodes.nodes, running, policy, nowMs: clock.nowMs, fairShare });
   for (const { session, kernels } of pass.started) startInTime(timeline, session, kernels);
   for (const id of pass.heldRooms.keys()) holdInTime(pass, timeline, id);
   return { timeline, memory: new Map(), reservations: [] };
@@ -42,7 +44,15 @@ export function holdInTime(pass: Pass, timeline: Timeline, sessionId: string): v
   takeInTime(timeline, held.kernels, { owner, fromMs, untilMs: fromMs + lengthMs });
 }
 
-const NOBODY = { priority: -1, userId: '', projectId: '', domainId: '', preemptible: false };
+const NOBODY = {
+  priority: -1,
+  userId: '',
+  projectId: '',
+  domainId: '',
+  preemptible: false,
+  budgetId: null,
+  minRuntimeSeconds: 0,
+};
 
 /** The earliest start of a session that is blocked, and its room then: kept from everybody behind it. Null without a bound. */
 export function reserve(backfill: Backfill, seeker: Seeker): Reservation | null {

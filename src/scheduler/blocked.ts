@@ -11,6 +11,7 @@ import { type NotFound, seekerOf } from './place-now.js';
 import type { NoVictims } from './preemption.js';
 import { refuseDelay } from './refuse-delay.js';
 import { emptyNodes } from './standing-refusals.js';
+import { isAllocated } from './under-budgets.js';
 
 /** Reservations that one pass makes at most. Those behind them start only where they delay none of them. */
 export const RESERVATIONS_MAX = 2_000;
@@ -34,6 +35,7 @@ export function blocked(pass: Pass, session: SnapshotPending, block: Block): Tol
   const decay = isHead && isFull ? decayOf(session, policy, pass.clock) : null;
   if (isFull) pass.headSeen = true;
   const reservation = reservationFor(pass, session, block);
+  pass.fairShare?.unplaced.push({ session, index: pass.waiting.length });
   const refusal = refusalOf(pass, session, block);
   return {
     ...refusal,
@@ -42,7 +44,7 @@ export function blocked(pass: Pass, session: SnapshotPending, block: Block): Tol
   };
 }
 
-type Outcome = Reservation | 'unbounded' | 'for-the-first-only' | 'enough';
+type Outcome = Reservation | 'unbounded' | 'for-the-first-only' | 'for-allocated-only' | 'enough';
 
 function reservationFor(pass: Pass, session: SnapshotPending, { demand, shape }: Block): Outcome {
   const { backfill: mode } = pass.base.group.policy;
@@ -52,10 +54,13 @@ function reservationFor(pass: Pass, session: SnapshotPending, { demand, shape }:
   }
   pass.backfill ??= backfillOf(pass);
   const { reservations } = pass.backfill;
+  const { fairShare } = pass;
+  if (mode === 'easy' && fairShare !== null && !isAllocated(session)) return 'for-allocated-only';
   if (mode === 'easy' && reservations.length > 0) return 'for-the-first-only';
   if (reservations.length >= RESERVATIONS_MAX) return 'enough';
   const reservation = reserve(pass.backfill, seekerOf(pass, session, { demand, shape }));
-  if (reservation === null) pass.blockedBy = session.id;
+  // Under fair share everybody is considered: a start that has no bound cannot be moved.
+  if (reservation === null && fairShare === null) pass.blockedBy = session.id;
   return reservation ?? 'unbounded';
 }
 
@@ -70,10 +75,18 @@ function expectedOf(pass: Pass, outcome: Outcome): ExpectedStart {
     case 'unbounded':
       return { at: null, basis: unboundedBasis(pass) };
     case 'for-the-first-only':
-      return { at: null, basis: 'unknown, because easy backfill keeps room for the first blocked session only' };
+      return { at: null, basis: firstOnlyBasis(pass) };
+    case 'for-allocated-only':
+      return { at: null, basis: 'unknown, because unallocated work gets what allocated work leaves' };
     case 'enough':
       return { at: null, basis: `unknown, because only the first ${RESERVATIONS_MAX} blocked sessions are looked at` };
   }
+}
+
+function firstOnlyBasis({ fairShare }: Pass): string {
+  if (fairShare === null) return 'unknown, because easy backfill keeps room for the first blocked session only';
+  const first = fairShare.head?.session.name ?? 'the first in order';
+  return `unknown, because only ${first} holds its claim time: the order changes with the budgets' use`;
 }
 
 /** Why no start is known: who has no maximum runtime, if that can be seen. */

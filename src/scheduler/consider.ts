@@ -59,7 +59,9 @@ export function consider(pass: Pass, session: SnapshotPending): void {
     pass.openShapes.add(shape);
   }
 
-  const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session) : null;
+  // Under fair share room that is promised to the head is none: others may leave elsewhere.
+  const isNone = typeof attempt.notFound === 'string' || pass.fairShare !== null;
+  const made = isNone ? makeRoom(pass, session) : null;
   if (made !== null && 'reason' in made) return waitForVictims(pass, session, { told: made, requested });
 
   wait(pass, session, blocked(pass, session, { demand, shape, none: made, ...attempt }));
@@ -165,12 +167,19 @@ function start(pass: Pass, session: SnapshotPending, { kernels, explanation, req
 
 const NOT_WORKED_OUT: ExpectedStart = { at: null, basis: 'not worked out' };
 
+/** Under fair share nobody is left without a start, or why there is none. */
+const notKnown = ({ reason, message }: Told): ExpectedStart => ({
+  at: null,
+  basis: `${NEVER.has(reason) ? 'never' : 'unknown'}, because ${message}`,
+});
+const NEVER: ReadonlySet<Told['reason']> = new Set(['misconfigured', 'no_matching_device', 'too_large_for_any_node']);
+
 function wait(pass: Pass, session: SnapshotPending, told: Told): void {
   pass.waiting.push({
     sessionId: session.id,
     version: session.version,
     nearest: null,
-    expectedStart: NOT_WORKED_OUT,
+    expectedStart: pass.fairShare === null ? NOT_WORKED_OUT : notKnown(told),
     decay: decayStops(session),
     ...told,
   });

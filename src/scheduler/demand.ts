@@ -62,6 +62,8 @@ export interface Demand extends Wishes {
   /** Kernels may lie on different nodes. */
   readonly spread: boolean;
   readonly kernels: readonly { readonly slots: Readonly<Slots> }[];
+  /** Nodes that are left alone for others; decided by the pass. */
+  readonly closed?: ReadonlySet<string>;
 }
 
 const NOTHING: readonly never[] = [];

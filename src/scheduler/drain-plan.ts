@@ -3,6 +3,7 @@ import type { DrainPlan } from '../contract/node.js';
 import type { Snapshot, SnapshotRunning } from '../contract/snapshot.js';
 import { type DrainStop, drainStop } from './drain-stop.js';
 import { msOf, timestampOf } from './moments.js';
+import { runningUnder, termsOf, thenOf } from './under-budgets.js';
 
 export interface DrainQuestion {
   readonly node: string;
@@ -12,7 +13,11 @@ export interface DrainQuestion {
   readonly ownerOf?: (session: SnapshotRunning) => { readonly user: string; readonly project: string };
 }
 
-type Ground = { readonly group: Pick<Snapshot['group'], 'policy'>; readonly running: Snapshot['running'] };
+type Ground = {
+  readonly group: Pick<Snapshot['group'], 'policy'>;
+  readonly running: Snapshot['running'];
+  readonly budgets?: Snapshot['budgets'];
+};
 
 const idsOf = ({ userId, projectId }: SnapshotRunning) => ({ user: userId, project: projectId });
 
@@ -24,8 +29,11 @@ const idsOf = ({ userId, projectId }: SnapshotRunning) => ({ user: userId, proje
 export function drainPlan(ground: Ground, question: DrainQuestion, now: Timestamp): DrainPlan {
   const { node, deadline, ownerOf = idsOf } = question;
   const limits = { nowMs: msOf(now), deadlineMs: deadline === null ? Number.POSITIVE_INFINITY : msOf(deadline) };
-  const then = ground.group.policy.preemption.mode === 'requeue' ? 'requeue' : 'end';
-  const stops = ground.running
+  const budgets = ground.budgets ?? null;
+  const { policy } = ground.group;
+  const terms = budgets === null ? null : termsOf(budgets);
+  const running = terms === null ? ground.running : ground.running.map((each) => runningUnder(terms, each, now));
+  const stops = running
     .filter(({ kernels }) => kernels.some((kernel) => kernel.node === node))
     .map((session) => ({ session, stop: drainStop(session, limits) }))
     .toSorted((a, b) => a.stop.stopMs - b.stop.stopMs || (a.session.id < b.session.id ? -1 : 1));
@@ -33,7 +41,11 @@ export function drainPlan(ground: Ground, question: DrainQuestion, now: Timestam
   return {
     node,
     emptyAt: stops.length === 0 ? null : timestampOf(emptyMs),
-    stops: stops.map(({ session, stop }) => ({ ...lineOf(session, stop), ...ownerOf(session), then })),
+    stops: stops.map(({ session, stop }) => ({
+      ...lineOf(session, stop),
+      ...ownerOf(session),
+      then: thenOf({ policy, isFairShare: terms !== null }, session),
+    })),
   };
 }
 

@@ -6,10 +6,10 @@ import { backfillOf, reserve } from './backfill.js';
 import { unboundedBasis } from './blocked.js';
 import { keptBack } from './consider.js';
 import { demandOf } from './demand.js';
-import { msOf } from './moments.js';
+import { msOf, timestampOf } from './moments.js';
 import type { Pass } from './pass.js';
 import { seekerOf, shapeOf } from './place-now.js';
-import { considerPage, startPass } from './plan-pass.js';
+import { considerPage, considerUpTo, startPass } from './plan-pass.js';
 import { inQueueOrder } from './queue-order.js';
 import { amountsOf } from './quota-book.js';
 import { neverRefusal, unschedulableRefusal } from './standing-refusals.js';
@@ -33,6 +33,7 @@ export function forecast(snapshot: Snapshot, sessionId: string, now: Timestamp):
   const pass = startPass({ ...base, group: { ...base.group, policy: whileLooking(base.group.policy) } }, now);
   const own = hindrance(pass, session);
   if (own !== null) return own;
+  if (pass.fairShare !== null) return inFairShare(pass, queue, session);
   if (place > FORECAST_AHEAD_MAX)
     return unknown(`${place} sessions are ahead of it, and at most ${FORECAST_AHEAD_MAX} are looked at`);
   if (pass.heldRooms.has(session.id)) {
@@ -44,6 +45,23 @@ export function forecast(snapshot: Snapshot, sessionId: string, now: Timestamp):
   const blocking = queue.slice(0, place).find((ahead) => !look(pass, ahead, backfill));
   if (blocking !== undefined) return unknown(`${blocking.name} is ahead of it, and its start has no bound`);
   return startOf(pass, session, base.group.policy);
+}
+
+/** By the order of the budgets as they are now: each one ahead holds its claim time, whatever the policy lets others keep. */
+function inFairShare(pass: Pass, queue: readonly SnapshotPending[], session: SnapshotPending): ExpectedStart {
+  // What holds it until a known time is not in the way of telling its start after that.
+  const others = queue.filter(({ id }) => id !== session.id);
+  considerPage(pass, [...others, { ...session, startsAt: null, retryAt: null }]);
+  const considered = considerUpTo(pass, session.id, FORECAST_AHEAD_MAX + 1);
+  if (!considered.has(session.id))
+    return unknown(
+      `at least ${considered.size} sessions are ahead of it, and at most ${FORECAST_AHEAD_MAX} are looked at`,
+    );
+  const told = pass.waiting.find(({ sessionId }) => sessionId === session.id)?.expectedStart;
+  if (told === undefined) return { at: timestampOf(earliestMs(pass, session)), basis: 'there is room for it now' };
+  return told.at === null || msOf(told.at) >= earliestMs(pass, session)
+    ? told
+    : { at: timestampOf(earliestMs(pass, session)), basis: `${told.basis}, not before the time that holds it` };
 }
 
 /** Gives a session that is ahead its room. False when its start has no bound. */

@@ -6,6 +6,7 @@ import { msOf, wakeAt } from './moments.js';
 import type { Pass } from './pass.js';
 import { planVictims } from './plan-victims.js';
 import type { NoVictims } from './preemption.js';
+import { promisedNodes } from './promised-nodes.js';
 import { tellToGo } from './tell-to-go.js';
 import { goneInTime } from './timeline.js';
 import { waitingForVictims } from './waiting-for-victims.js';
@@ -13,7 +14,7 @@ import { waitingForVictims } from './waiting-for-victims.js';
 /** Stops whom the policy or a guarantee lets it stop, if that makes room, and keeps that room; else says why nobody. */
 export function makeRoom(pass: Pass, session: SnapshotPending): Told | NoVictims | null {
   if (pass.preemption === null) return null;
-  const found = planVictims(pass.preemption, session);
+  const found = planVictims(pass.preemption, session, { closed: promisedNodes(pass, session) });
   if ('none' in found) {
     if (found.earliest !== null) wakeAt(pass.clock, msOf(found.earliest));
     return found;

@@ -12,10 +12,11 @@ export interface GroupFlags {
   readonly hasReplicaGroups: boolean;
 }
 
-type Policy = Pick<GroupPolicy, 'backfill' | 'preemption' | 'guarantees' | 'maxWaitSeconds'>;
+type Policy = Pick<GroupPolicy, 'order' | 'backfill' | 'preemption' | 'guarantees' | 'maxWaitSeconds'>;
 
 /** Whether a pass decides anything from the sessions that hold room. Without them it plans the same, and tells no start times. */
 export const needsRunning = (policy: Policy, flags: GroupFlags): boolean =>
+  policy.order === 'fair-share' ||
   policy.backfill !== 'none' ||
   policy.preemption.enabled ||
   policy.guarantees.length > 0 ||
@@ -28,4 +29,8 @@ export const needsRunning = (policy: Policy, flags: GroupFlags): boolean =>
  * that nobody waits for any more, or have a guarantee to call on.
  */
 export const needsWholeQueue = (policy: Policy, flags: GroupFlags): boolean =>
-  policy.maxWaitSeconds !== null || policy.guarantees.length > 0 || flags.hasHolds || flags.hasFailedDependencies;
+  policy.order === 'fair-share' ||
+  policy.maxWaitSeconds !== null ||
+  policy.guarantees.length > 0 ||
+  flags.hasHolds ||
+  flags.hasFailedDependencies;

@@ -17,6 +17,8 @@ export interface Owner {
   readonly projectId: string;
   readonly domainId: string;
   readonly preemptible: boolean;
+  readonly budgetId: string | null;
+  readonly minRuntimeSeconds: number;
 }
 
 /** Room of somebody who runs, until he leaves: at most `maxMs`; `minMs` for somebody who may stop him. */

@@ -3,6 +3,7 @@ import type { EndOrder, HoldOrder, Placed, PlacedKernel, Plan, StopOrder, Waitin
 import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import type { Backfill } from './backfill.js';
 import type { Demand } from './demand.js';
+import type { FairShare } from './fair-share.js';
 import type { HeldRoom } from './held-rooms.js';
 import type { Alarm } from './moments.js';
 import type { NodeTable } from './node-table.js';
@@ -26,6 +27,8 @@ export interface Pass {
   readonly standing: Standing;
   /** Who holds room; those that this pass tells to go have their end in `goneBy`. */
   readonly running: Map<string, SnapshotRunning>;
+  /** The order by budgets; null where the queue's own order holds. */
+  readonly fairShare: FairShare | null;
   /** Null where the policy stops nobody and guarantees nothing. */
   readonly preemption: Preemption | null;
   readonly drains: Pick<Plan, 'drains' | 'drained'>;

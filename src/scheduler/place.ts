@@ -72,9 +72,14 @@ function packingGaveUp({ table }: Ranking, { total: unit, gpuModel }: Demand, ma
 
 /** All open nodes but those where it failed, unless no other could hold it even when empty. */
 export function nodesToTry(ranking: Ranking, demand: Demand): Uint8Array {
-  const open = nodesOpenTo(ranking.table, demand);
+  const open = withoutClosed(ranking, demand, nodesOpenTo(ranking.table, demand));
   const others = withoutFailed(ranking, demand, open);
   return others === null ? open : others;
+}
+
+function withoutClosed({ table }: Ranking, { closed }: Demand, open: Uint8Array): Uint8Array {
+  if (closed === undefined) return open;
+  return open.map((each, i) => (closed.has(table.nodes[i]?.name ?? '') ? 0 : each));
 }
 
 /** null: there is nothing to avoid, or nowhere else to go. */

@@ -4,9 +4,13 @@ import type { Snapshot, SnapshotRunning } from '../contract/snapshot.js';
 import { type DrainStop, drainStop } from './drain-stop.js';
 import { alarm, msOf, timestampOrNull, wakeAt } from './moments.js';
 import { movesOf, movesOfDraining } from './moves-due.js';
+import { thenOf } from './under-budgets.js';
 
 export type DrainsPlanned = Pick<Plan, 'stops' | 'drained' | 'drains' | 'nextWakeAt'>;
-type Base = Pick<Snapshot, 'nodes' | 'running'> & { readonly group: Pick<Snapshot['group'], 'policy'> };
+type Base = Pick<Snapshot, 'nodes' | 'running'> & {
+  readonly group: Pick<Snapshot['group'], 'policy'>;
+  readonly budgets?: Snapshot['budgets'];
+};
 
 /** A draining node and the moment at which it stops protected work too (Infinity: never). */
 type Drain = { readonly node: string; readonly deadlineMs: number };
@@ -19,7 +23,7 @@ type Drain = { readonly node: string; readonly deadlineMs: number };
 export function planDrains(base: Base, now: Timestamp): DrainsPlanned {
   const clock = alarm(msOf(now));
   const { nowMs } = clock;
-  const then = base.group.policy.preemption.mode === 'requeue' ? 'requeue' : 'end';
+  const ground = { policy: base.group.policy, isFairShare: (base.budgets ?? null) !== null };
   const draining = new Map(
     base.nodes.flatMap((node): [string, Drain][] => {
       if (node.drain === null || node.state === 'LOST') return [];
@@ -33,7 +37,7 @@ export function planDrains(base: Base, now: Timestamp): DrainsPlanned {
     if (drain === undefined || session.goneBy !== null) continue;
     const stop = drainStop(session, { nowMs, deadlineMs: drain.deadlineMs });
     const isDue = stop.isFirm && stop.stopMs <= nowMs;
-    if (isDue) stops.push({ ...stopOrder(session, { drain, stop }), then });
+    if (isDue) stops.push({ ...stopOrder(session, { drain, stop }), then: thenOf(ground, session) });
     else wakeAt(clock, stop.isFirm ? stop.stopMs : drain.deadlineMs);
   }
   const moves = movesOf(base);

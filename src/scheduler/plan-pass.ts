@@ -1,8 +1,10 @@
-import type { Timestamp } from '../contract/ids.js';
+import type { SessionId, Timestamp } from '../contract/ids.js';
 import type { Plan } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending, SnapshotQuota } from '../contract/snapshot.js';
 import { explainAll } from './blocked.js';
 import { consider, sweep } from './consider.js';
+import { collect, considerInOrder, waitingInOrder } from './consider-in-order.js';
+import { fairShareOf } from './fair-share.js';
 import { dropRoom, keepRoom } from './held-rooms.js';
 import { type Alarm, alarm, msOf, timestampOrNull, wakeAt } from './moments.js';
 import { nodeTable } from './node-table.js';
@@ -13,7 +15,9 @@ import { inQueueOrder } from './queue-order.js';
 import { learnQuotas, quotaBook } from './quota-book.js';
 import { rankingOf } from './ranking.js';
 import { standingRefusals } from './standing-refusals.js';
+import { tellShares } from './tell-shares.js';
 import { tellToGo } from './tell-to-go.js';
+import { policyUnder, runningUnder, termsOf } from './under-budgets.js';
 
 export type { Pass, PassBase } from './pass.js';
 
@@ -33,8 +37,9 @@ export function planPass(snapshot: Snapshot, now: Timestamp): Plan {
 
 export function startPass(given: PassBase, now: Timestamp): Pass {
   const clock = alarm(msOf(now));
-  const { name: group, policy } = given.group;
-  const base = { ...given, running: given.running.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
+  const base = baseOf(given, now);
+  const { name: group, policy } = base.group;
+  const fairShare = fairShareOf(base, clock.nowMs);
   const nodes = nodeTable(base.nodes, 'now', policy);
   const ranking = rankingOf(nodes, policy, { atMs: clock.nowMs, running: base.running });
   const leaves = leavesOf(base, now, clock);
@@ -43,7 +48,7 @@ export function startPass(given: PassBase, now: Timestamp): Pass {
   const placed: Pass['placed'] = [];
   for (const hold of base.holds.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1)))
     heldRooms.set(hold.sessionId, keepRoom(ranking, hold, leaves.running));
-  const stopsSomebody = policy.preemption.enabled || base.guarantees.length > 0;
+  const stopsSomebody = fairShare !== null || policy.preemption.enabled || base.guarantees.length > 0;
   return {
     base,
     now,
@@ -53,8 +58,9 @@ export function startPass(given: PassBase, now: Timestamp): Pass {
     ...leaves,
     quotas: quotaBook(base.quotas),
     standing: standingRefusals({ group, nodes: nodes.nodes, slotOrder: policy.slotOrder, now: nodes }),
+    fairShare,
     preemption: stopsSomebody
-      ? preemptionOf(base, now, { ranking, heldRooms, droppedHolds, placed, stops: leaves.stops })
+      ? preemptionOf(base, now, { ranking, heldRooms, droppedHolds, placed, stops: leaves.stops, fairShare })
       : null,
     heldRooms,
     droppedHolds,
@@ -74,6 +80,19 @@ export function startPass(given: PassBase, now: Timestamp): Pass {
   };
 }
 
+/** Those who run by id; under fair share by their contracts, and the policy as it holds there. */
+function baseOf(given: PassBase, now: Timestamp): PassBase {
+  const running = given.running.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  if (given.budgets === null) return { ...given, running };
+  const terms = termsOf(given.budgets);
+  return {
+    ...given,
+    guarantees: [],
+    group: { ...given.group, policy: policyUnder(given.group.policy) },
+    running: running.map((session) => runningUnder(terms, session, now)),
+  };
+}
+
 /** Who has to leave because a node drains: decided before anybody is placed. */
 function leavesOf(base: PassBase, now: Timestamp, clock: Alarm): Pick<Pass, 'running' | 'stops' | 'drains'> {
   const { stops, drained, drains, nextWakeAt } = planDrains(base, now);
@@ -87,7 +106,7 @@ function leavesOf(base: PassBase, now: Timestamp, clock: Alarm): Pick<Pass, 'run
  * Considers the next sessions of the queue; `quotas` are those of their owners that the base did not bring. False once
  * a session stops the pass: no further page need be read, but where `needsWholeQueue` says so. Of a page that is given
  * all the same only those that end, or have room of their own, are decided on; the others are counted as skipped. An
- * empty page says that the queue has been read to its end.
+ * empty page says that the queue has been read to its end; under fair share nobody is considered before it has.
  */
 export function considerPage(
   pass: Pass,
@@ -96,6 +115,11 @@ export function considerPage(
 ): boolean {
   learnQuotas(pass.quotas, quotas);
   if (page.length === 0) pass.isWholeQueue = true;
+  if (pass.fairShare !== null) {
+    collect(pass.fairShare, page);
+    if (page.length === 0) considerInOrder(pass, pass.fairShare);
+    return true;
+  }
   for (const session of page) {
     if (pass.blockedBy === null) consider(pass, session);
     else if (!sweep(pass, session)) pass.skipped += 1;
@@ -103,8 +127,16 @@ export function considerPage(
   return pass.blockedBy === null;
 }
 
+/** Under fair share, after the pages: up to this session in the order or the first `most`, and not those behind. Who was considered. */
+export function considerUpTo(pass: Pass, last: SessionId, most = Infinity): ReadonlySet<string> {
+  if (pass.fairShare === null) throw new Error('the order of this group is that of its pages');
+  considerInOrder(pass, pass.fairShare, { last, most });
+  return new Set(pass.fairShare.order);
+}
+
 export function finishPass(pass: Pass): Plan {
   explainAll(pass);
+  if (pass.fairShare !== null) tellShares(pass, pass.fairShare);
   if (pass.isWholeQueue) dropUnclaimed(pass);
   return {
     schema: PLAN_SCHEMA,
@@ -121,7 +153,7 @@ export function finishPass(pass: Pass): Plan {
     droppedHolds: pass.droppedHolds,
     ends: pass.ends,
     ...pass.drains,
-    order: null,
+    order: pass.fairShare === null ? null : waitingInOrder(pass, pass.fairShare),
     nextWakeAt: timestampOrNull(pass.clock.nextMs),
   };
 }

@@ -13,26 +13,36 @@ import { holdText, stopText } from './preempt-text.js';
 import { type NoVictims, noteRoom, type Offer, type Preemption, ruleFor, type Victims } from './preemption.js';
 import type { Ranking } from './ranking.js';
 import { occupyIfFree } from './rooms.js';
+import { thenOf } from './under-budgets.js';
 import type { Candidate, VictimRule } from './victims.js';
 
 /**
  * Whom to stop so that the session fits, and the room that is held for it; nobody where that does not suffice. The set is
  * minimal: without any one of it the session would not fit. Where those that end already make the room, nobody else
  * is stopped, and the room is held all the same. The caller carries it out: the stops go to the pass, the hold is
- * occupied. What was looked for in vain is remembered by rule and shape until a hold is dropped.
+ * occupied. What was looked for in vain is remembered by rule and shape until a hold is dropped. `closed` nodes are left alone.
  */
 export function planVictims(
   preemption: Preemption,
   session: SnapshotPending,
-  rule: VictimRule | null = ruleFor(preemption, session),
+  {
+    rule = ruleFor(preemption, session),
+    closed = null,
+  }: { readonly rule?: VictimRule | null; readonly closed?: ReadonlySet<string> | null } = {},
 ): Victims | NoVictims {
   catchUp(preemption);
-  if (rule === null) return nobody('the policy of the group stops nobody for others');
-  const fit = fitOf(session);
+  if (rule === null)
+    return nobody(
+      preemption.fairShare === null
+        ? 'the policy of the group stops nobody for others'
+        : 'unallocated work stops nobody',
+    );
+  const fit = fitOf(session, closed);
   const key = JSON.stringify([
     rule.key,
     shapeKey(fit.demand, someMove(preemption.pass.ranking.table)),
     session.avoid,
+    closed === null ? null : [...closed].toSorted(),
     preemption.book && session.projectId,
   ]);
   const known = preemption.inVain.get(key);
@@ -101,7 +111,8 @@ function victimsOf(
   { least, awaited, rule }: Found & { readonly rule: VictimRule },
 ): Victims {
   const { nowMs, base, pass } = preemption;
-  const then = base.group.policy.preemption.mode === 'requeue' ? 'requeue' : 'end';
+  const { policy } = base.group;
+  const isFairShare = preemption.fairShare !== null;
   const graceOfStop = new Map(pass.stops.map(({ sessionId, graceSeconds }) => [sessionId, graceSeconds]));
   const stops = least.victims.map(
     (victim): StopOrder => ({
@@ -110,7 +121,7 @@ function victimsOf(
       attempt: victim.session.attempt,
       cause: 'preempted',
       forSessionId: session.id,
-      then,
+      then: thenOf({ policy, isFairShare }, victim.session),
       graceSeconds: victim.session.gracePeriodSeconds,
       breaksMinRuntime: false,
       message: stopText(session, victim, rule),

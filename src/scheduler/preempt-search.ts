@@ -23,8 +23,9 @@ export interface Fit {
   readonly kernels: readonly Pick<PlacedKernel, 'kernelId' | 'slots'>[];
 }
 
-export const fitOf = (session: SnapshotPending): Fit => ({
-  demand: demandOf(session),
+/** `closed`: nodes whose room is promised to others. */
+export const fitOf = (session: SnapshotPending, closed: ReadonlySet<string> | null = null): Fit => ({
+  demand: closed === null ? demandOf(session) : { ...demandOf(session), closed },
   kernels: session.kernels.map(({ id, slots }) => ({ kernelId: id, slots })),
 });
 

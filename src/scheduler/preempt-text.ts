@@ -12,7 +12,7 @@ export function stopText({ id, name, priority }: Requester, victim: Candidate, r
     minRuntimeSeconds === 0
       ? 'it has no minimum runtime'
       : `its minimum runtime of ${minRuntimeSeconds} s ended at ${timestampOf(victim.fromMs ?? 0)}`;
-  return `makes room for ${name} (${id}, priority ${priority}): ${rule.because(victim)}; ${kept}`;
+  return `makes room for ${name} (${id}, ${rule.standing ?? `priority ${priority}`}): ${rule.because(victim)}; ${kept}`;
 }
 
 const named = (sessions: readonly SnapshotRunning[]): string => {

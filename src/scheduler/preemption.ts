@@ -2,6 +2,8 @@ import type { Timestamp } from '../contract/ids.js';
 import type { HoldOrder, Placed, StopOrder } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import type { ExpectedStart } from '../contract/why.js';
+import { budgetRule, byStart } from './budget-rule.js';
+import type { FairShare } from './fair-share.js';
 import { type GuaranteeBook, guaranteeBook, notePromised } from './guarantee-book.js';
 import { isEntitled, reclaimRule } from './guarantee-reclaim.js';
 import { msOf } from './moments.js';
@@ -21,6 +23,8 @@ export interface PassSoFar {
   readonly droppedHolds: readonly string[];
   /** Everybody who got room in this pass, also his own held room. */
   readonly placed: readonly Pick<Placed, 'sessionId' | 'kernels'>[];
+  /** Where it is set budgets say who stops whom, and nothing else does. */
+  readonly fairShare?: FairShare | null;
 }
 
 /** Who is told to end for the session, and the room that is kept for it meanwhile. */
@@ -83,6 +87,7 @@ export interface Preemption {
   readonly base: Base;
   readonly nowMs: number;
   readonly pass: PassSoFar;
+  readonly fairShare: FairShare | null;
   readonly book: GuaranteeBook | null;
   /** Everybody who may be stopped at all, first victim first. */
   readonly candidates: readonly Candidate[];
@@ -103,13 +108,15 @@ export interface Preemption {
 
 export function preemptionOf(base: Base, now: Timestamp, pass: PassSoFar): Preemption {
   const nowMs = msOf(now);
-  const { order } = base.group.policy.preemption;
+  const { fairShare = null } = pass;
+  const compare = fairShare === null ? victimOrder(base.group.policy.preemption.order, nowMs) : byStart;
   return {
     base,
     nowMs,
     pass,
+    fairShare,
     book: guaranteeBook(base, nowMs),
-    candidates: candidatesOf(base.running, order, nowMs),
+    candidates: candidatesOf(base.running, compare, nowMs),
     byId: new Map(base.running.map((session) => [session.id, session])),
     leaving: new Map(base.running.filter(({ goneBy }) => goneBy !== null).map((session) => [session.id, session])),
     inVain: new Map(),
@@ -124,7 +131,8 @@ export function preemptionOf(base: Base, now: Timestamp, pass: PassSoFar): Preem
 
 /** Whom the session may stop by the group's policy, or to take back what its project is guaranteed; null: nobody. */
 export function ruleFor(preemption: Preemption, session: SnapshotPending): VictimRule | null {
-  const { base, nowMs, book } = preemption;
+  const { base, nowMs, book, fairShare } = preemption;
+  if (fairShare !== null) return budgetRule(fairShare, session);
   const policy = policyRule(base.group.policy.preemption, session, nowMs);
   if (!isEntitled(book, session)) return policy;
   const compare = victimOrder(base.group.policy.preemption.order, nowMs);

@@ -1,15 +1,19 @@
 import type { GroupPolicy } from '../contract/group.js';
-import type { SnapshotNode, SnapshotRoom, SnapshotRunning } from '../contract/snapshot.js';
+import type { SnapshotNode, SnapshotPending, SnapshotRoom, SnapshotRunning } from '../contract/snapshot.js';
 import { windowRow } from './earliest-on-line.js';
+import type { FairShare } from './fair-share.js';
 import { type Profile, profileOf, type View } from './line-profile.js';
 import { type Lease, type NodeLine, nodeLine, type Owner, roomOf, type Take } from './node-line.js';
 import { boundsOfRunning, mayStop } from './runtime-bounds.js';
 import type { WindowRow } from './span-ask.js';
+import { budgetView } from './stop-rights.js';
 
 /** The room of a whole group in time. Grows only fuller within a pass, but for those who are told to go. */
 export interface Timeline {
   readonly nowMs: number;
   readonly policy: GroupPolicy;
+  /** Whose budgets say who may stop whom; null: the policy of preemption does. */
+  readonly fairShare: FairShare | null;
   readonly lines: readonly NodeLine[];
   readonly indexOf: ReadonlyMap<string, number>;
   readonly running: readonly SnapshotRunning[];
@@ -29,16 +33,18 @@ interface TimelineInput {
   readonly running: readonly SnapshotRunning[];
   readonly policy: GroupPolicy;
   readonly nowMs: number;
+  readonly fairShare: FairShare | null;
 }
 
 /** What a node's use is not explained by `running` never ends. */
-export function timelineOf({ nodes, running, policy, nowMs }: TimelineInput): Timeline {
+export function timelineOf({ nodes, running, policy, nowMs, fairShare }: TimelineInput): Timeline {
   const lines = nodes.map((node, index) => nodeLine(node, index, policy.allowUnenforcedSharing));
   const indexOf = new Map(nodes.map(({ name }, index) => [name, index]));
   const widest = nodes.reduce((most, { devices }) => Math.max(most, devices.length), 0);
   const timeline: Timeline = {
     nowMs,
     policy,
+    fairShare,
     lines,
     indexOf,
     running,
@@ -118,25 +124,30 @@ export function releaseInTime(timeline: Timeline, ownerId: string): void {
  * How the session sees the timeline. Sessions that could stop the same ones, and be stopped by the same ones, share a
  * view; without preemption all share one.
  */
-export function viewOf(timeline: Timeline, session: Owner): View {
-  const { policy, lowestRunning, highestReserver, views } = timeline;
+export function viewOf(timeline: Timeline, session: SnapshotPending): View {
+  const { views, lines, fairShare, nowMs } = timeline;
+  const sight = fairShare === null ? policySight(timeline, session) : budgetView(fairShare, session, nowMs);
+  const known = views.get(sight.key);
+  if (known !== undefined) return known;
+  const view: View = { ...sight, seen: new Array<View['seen'][number]>(lines.length).fill(undefined) };
+  views.set(view.key, view);
+  return view;
+}
+
+function policySight(timeline: Timeline, session: Owner): Pick<View, 'key' | 'endOf' | 'isSoft'> {
+  const { policy, lowestRunning, highestReserver } = timeline;
   const scope = scopeId(policy, session);
   const { enabled } = policy.preemption;
   const stops = enabled && (lowestRunning.get(scope) ?? Number.POSITIVE_INFINITY) < session.priority;
   const isStopped = enabled && session.preemptible && (highestReserver.get(scope) ?? -1) > session.priority;
   const key = stops || isStopped ? `${stops},${isStopped},${session.priority},${scope}` : '';
-  const known = views.get(key);
-  if (known !== undefined) return known;
-  const view: View = {
+  return {
     key,
     endOf: stops
       ? (lease) => (mayStop(policy, session, lease.owner) ? lease.minMs : lease.maxMs)
       : (lease) => lease.maxMs,
     isSoft: isStopped ? (take) => take.fromMs > timeline.nowMs && mayStop(policy, take.owner, session) : null,
-    seen: new Array<View['seen'][number]>(timeline.lines.length).fill(undefined),
   };
-  views.set(key, view);
-  return view;
 }
 
 const scopeId = ({ preemption: { scope } }: GroupPolicy, owner: Owner): string =>

@@ -24,6 +24,8 @@ export interface VictimRule {
   readonly compare: (a: Candidate, b: Candidate) => number;
   /** `of lower priority than 50 of the same user`: whom, in words. */
   readonly whom: string;
+  /** What of the requester decides, in words; its priority when omitted. */
+  readonly standing?: string;
   /** Why this one, in words. */
   readonly because: (candidate: Candidate) => string;
 }
@@ -42,10 +44,10 @@ export function devicesOf({ kernels }: Pick<SnapshotRunning, 'kernels'>): number
   return whole + shared.size;
 }
 
-/** All that may be stopped at all, first victim first by the policy's order. */
+/** All that may be stopped at all, first victim first. */
 export function candidatesOf(
   running: readonly SnapshotRunning[],
-  order: Preemption['order'],
+  compare: VictimRule['compare'],
   nowMs: number,
 ): readonly Candidate[] {
   const stoppable = running.filter(({ preemptible, goneBy }) => preemptible && goneBy === null);
@@ -54,7 +56,7 @@ export function candidatesOf(
     const startMs = fromMs === null ? nowMs : fromMs - session.minRuntimeSeconds * 1000;
     return { session, fromMs, startMs, gpuCount: devicesOf(session) };
   });
-  return candidates.toSorted(victimOrder(order, nowMs));
+  return candidates.toSorted(compare);
 }
 
 /** The lowest priority first; of one priority by the policy's order, then by id. */

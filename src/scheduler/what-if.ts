@@ -3,7 +3,7 @@ import type { Placed, Plan, Waiting } from '../contract/plan.js';
 import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import type { ExpectedStart } from '../contract/why.js';
 import { forecast } from './forecast.js';
-import { considerPage, finishPass, startPass } from './plan-pass.js';
+import { considerPage, considerUpTo, finishPass, startPass } from './plan-pass.js';
 import { compareQueueOrder, inQueueOrder } from './queue-order.js';
 import { type QuotaAfter, quotaAfter } from './quota-after.js';
 import { skippedReason } from './skipped-reason.js';
@@ -36,10 +36,35 @@ const NEVER: ReadonlySet<Waiting['reason']> = new Set([
 export function whatIf(snapshot: Snapshot, candidate: SnapshotPending, now: Timestamp): WhatIf {
   const { pending, ...base } = snapshot;
   const others = pending.filter(({ id }) => id !== candidate.id);
+  if (snapshot.budgets !== null)
+    return fairShareWhatIf({ ...snapshot, pending: [...others, candidate] }, candidate, now);
   const ahead = inQueueOrder(others.filter((session) => compareQueueOrder(session, candidate) < 0));
   const pass = startPass(base, now);
   considerPage(pass, [...ahead, candidate]);
   const plan = finishPass(pass);
+  return outcomeOf({ snapshot: { ...snapshot, pending: [...ahead, candidate] }, candidate, plan, ahead, now });
+}
+
+/** The order is the budgets': all others matter, and those that come after it in the order are left out. */
+function fairShareWhatIf(snapshot: Snapshot, candidate: SnapshotPending, now: Timestamp): WhatIf {
+  const { pending, ...base } = snapshot;
+  const pass = startPass(base, now);
+  considerPage(pass, pending);
+  const considered = considerUpTo(pass, candidate.id);
+  const plan = finishPass(pass);
+  const ahead = pending.filter(({ id }) => id !== candidate.id && considered.has(id));
+  return outcomeOf({ snapshot, candidate, plan, ahead, now });
+}
+
+interface Planned {
+  readonly snapshot: Snapshot;
+  readonly candidate: SnapshotPending;
+  readonly plan: Plan;
+  readonly ahead: readonly SnapshotPending[];
+  readonly now: Timestamp;
+}
+
+function outcomeOf({ snapshot, candidate, plan, ahead, now }: Planned): WhatIf {
   const stopped = plan.stops.filter(({ forSessionId }) => forSessionId === candidate.id);
   const common = {
     position: ahead.length + 1,
@@ -56,10 +81,9 @@ export function whatIf(snapshot: Snapshot, candidate: SnapshotPending, now: Time
   }
   const waiting =
     plan.waiting.find(({ sessionId }) => sessionId === candidate.id) ?? endsOrBehind(plan, candidate, ahead);
-  const queue = { ...snapshot, pending: [...ahead, candidate] };
   const expectedStart =
     waiting.expectedStart.at === null
-      ? (forecast(queue, candidate.id, now) ?? waiting.expectedStart)
+      ? (forecast(snapshot, candidate.id, now) ?? waiting.expectedStart)
       : waiting.expectedStart;
   const outcome = NEVER.has(waiting.reason) ? 'refused' : 'waits';
   return { ...common, expectedStart, outcome, placed: null, waiting };

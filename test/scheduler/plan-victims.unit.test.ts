@@ -162,7 +162,7 @@ describe('the order of victims', () => {
       mayStop: () => true,
       compare: (a, b) => b.session.priority - a.session.priority || (a.session.id < b.session.id ? -1 : 1),
     };
-    const answer = planVictims(preemptionOf(world, NOW, passOf(world)), wants(1, { priority: 0 }), rule);
+    const answer = planVictims(preemptionOf(world, NOW, passOf(world)), wants(1, { priority: 0 }), { rule });
     expect(names(answer, world)).toEqual(['r3']);
     expect('stops' in answer && answer.stops[0]?.message).toContain('it is over its budget');
   });

@@ -1,0 +1,86 @@
+import type { SessionId } from '../contract/ids.js';
+import type { SnapshotPending } from '../contract/snapshot.js';
+import { protectedUntilMs } from '../lifecycle/protection.js';
+import { consider, sweep } from './consider.js';
+import { type FairShare, orderThem } from './fair-share.js';
+import { wakeAt } from './moments.js';
+import type { Pass } from './pass.js';
+import { compareQueueOrder } from './queue-order.js';
+import { loadsOnPath } from './stop-rights.js';
+import { isAllocated, pendingUnder } from './under-budgets.js';
+
+/** A page of the queue: nobody is considered before all are known. */
+export function collect(fair: FairShare, page: readonly SnapshotPending[]): void {
+  for (const session of page) fair.collected.push(pendingUnder(fair.terms, session));
+}
+
+/**
+ * Considers everybody in the order of the budgets: first those that have room held for them, since they were chosen before,
+ * then the one that is next by what has been chosen so far. `last`: those behind it are left out, and so are those
+ * behind the first `most`. A second call considers
+ * who was collected since.
+ */
+export function considerInOrder(
+  pass: Pass,
+  fair: FairShare,
+  { last = null, most = Infinity }: { readonly last?: SessionId | null; readonly most?: number } = {},
+): void {
+  if (fair.collected.length === 0) return;
+  const { waiting, chosen } = holdersFirst(pass, fair);
+  if (last !== null && fair.order.includes(last)) return;
+  orderThem(fair, waiting, chosen);
+  const byId = new Map<string, SnapshotPending>(waiting.map((session) => [session.id, session]));
+  const { queue } = fair;
+  for (let request = queue.next(); request !== null; request = queue.next()) {
+    const session = byId.get(request.id) as SnapshotPending;
+    considerNext(pass, fair, session);
+    if (isChosen(pass, session)) {
+      queue.settle(request, 'chosen');
+      fair.version += 1;
+    }
+    if (session.id === last || fair.order.length >= most) return;
+  }
+  if (fair.unplaced.some(({ session }) => isAllocated(session))) wakeAtEndOfProtection(pass);
+}
+
+function holdersFirst(pass: Pass, fair: FairShare) {
+  const waiting: SnapshotPending[] = [];
+  const chosen: SnapshotPending[] = [];
+  const held = fair.collected.filter(({ id }) => pass.heldRooms.has(id)).toSorted(compareQueueOrder);
+  for (const session of held) {
+    if (!sweep(pass, session)) waiting.push(session);
+    else fair.order.push(session.id);
+    if (isChosen(pass, session)) chosen.push(session);
+  }
+  const holders = new Set<string>(held.map(({ id }) => id));
+  for (const session of fair.collected) if (!holders.has(session.id)) waiting.push(session);
+  fair.collected.length = 0;
+  return { waiting, chosen };
+}
+
+function considerNext(pass: Pass, fair: FairShare, session: SnapshotPending): void {
+  fair.order.push(session.id);
+  consider(pass, session);
+  const { budgetId } = session;
+  const isHead = fair.head === null && pass.backfill?.reservations.at(-1)?.sessionId === session.id;
+  if (isHead && budgetId !== null && isAllocated(session)) fair.head = { session, loads: loadsOnPath(fair, budgetId) };
+}
+
+/** It was placed, gets its room when others have left, or holds its claim time. */
+const isChosen = ({ started, heldRooms, backfill }: Pass, { id }: SnapshotPending): boolean =>
+  started.at(-1)?.session.id === id || heldRooms.has(id) || backfill?.reservations.at(-1)?.sessionId === id;
+
+/** Who waits and is charged may stop more then; what changes with use alone is seen by the next pass that comes anyway. */
+function wakeAtEndOfProtection({ running, clock }: Pass): void {
+  for (const session of running.values()) {
+    if (!isAllocated(session) || !session.preemptible || session.goneBy !== null) continue;
+    const untilMs = protectedUntilMs(session);
+    if (untilMs !== null) wakeAt(clock, untilMs);
+  }
+}
+
+/** Those that stay waiting, in the order in which they were considered. */
+export function waitingInOrder({ waiting }: Pass, { order }: FairShare): SessionId[] {
+  const stay = new Set<string>(waiting.map(({ sessionId }) => sessionId));
+  return order.filter((id) => stay.has(id));
+}

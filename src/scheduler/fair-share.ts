@@ -1,0 +1,167 @@
+import { type BudgetTree, budgetTree } from '../budgets/budget-tree.js';
+import { type DeviceKinds, deviceKinds, milliGpusAsked, milliGpusHeld } from '../budgets/charged-gpus.js';
+import { claimsOf } from '../budgets/claims.js';
+import {
+  committedTime,
+  FairShareQueue,
+  type FairShareRequest,
+  type FairShareState,
+} from '../budgets/fair-share-queue.js';
+import type { GpuTime } from '../budgets/gpu-time.js';
+import type { SessionId } from '../contract/ids.js';
+import type { Snapshot, SnapshotNode, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
+import { msOf } from './moments.js';
+import type { Rights } from './stop-rights.js';
+import { type BudgetTerms, isAllocated, termsOf } from './under-budgets.js';
+
+/** Whom the head of the order may stop, and what its branches had when it was chosen. */
+export interface Head {
+  readonly session: SnapshotPending;
+  /** By budget on its way from the root. */
+  readonly loads: ReadonlyMap<string, GpuTime>;
+}
+
+/** A pass under `order: fair-share`: who was handed over, and the budgets' loads as its choices change them. */
+export interface FairShare {
+  readonly budgets: NonNullable<Snapshot['budgets']>;
+  readonly terms: BudgetTerms;
+  readonly tree: BudgetTree;
+  readonly claims: ReadonlyMap<string, number>;
+  readonly kinds: DeviceKinds;
+  /** By budget: what was charged, and what running work is protected for. */
+  readonly loads: Map<string, GpuTime>;
+  /** Budgets with running allocated work at or below them: only those have anybody to stop. */
+  readonly withVictims: ReadonlySet<string>;
+  /** Handed over, and not looked at before the queue is read to its end. */
+  readonly collected: SnapshotPending[];
+  /** In the order in which they were considered. */
+  readonly order: SessionId[];
+  queue: FairShareQueue;
+  /** Raised when the loads change: what was worked out from them is kept until then. */
+  version: number;
+  readonly rights: Map<string, { readonly version: number; readonly rights: Rights }>;
+  readonly known: Map<string, Rights>;
+  /** It holds its claim time. */
+  head: Head | null;
+  /** Those that stay without room, in order, by their place in the pass's `waiting`. */
+  readonly unplaced: Unplaced[];
+}
+
+export interface Unplaced {
+  readonly session: SnapshotPending;
+  readonly index: number;
+}
+
+type Base = Pick<Snapshot, 'nodes' | 'running' | 'budgets'>;
+
+/** null: the group does not order by fair share. The sessions are as `runningUnder` gave them. */
+export function fairShareOf(base: Base, nowMs: number): FairShare | null {
+  const { budgets } = base;
+  if (budgets === null) return null;
+  const checked = budgetTree(budgets.nodes);
+  if ('problems' in checked)
+    throw new Error(`no order by fair share: ${checked.problems.map(({ message }) => message).join('; ')}`);
+  const { tree } = checked;
+  const claims = claimsOf(tree);
+  const loads = new Map(
+    budgets.leaves.map(({ id, use, committedElsewhere }) => [id as string, use + committedElsewhere]),
+  );
+  addCommitted(loads, base, nowMs);
+  const kinds = deviceKinds(
+    base.nodes.flatMap(({ devices }) => devices),
+    budgets.factors,
+  );
+  return {
+    budgets,
+    terms: termsOf(budgets),
+    tree,
+    claims,
+    kinds,
+    loads,
+    withVictims: withVictims(tree, base.running),
+    collected: [],
+    order: [],
+    queue: new FairShareQueue(stateOf({ tree, claims, loads, budgets }), []),
+    version: 0,
+    rights: new Map(),
+    known: new Map(),
+    head: null,
+    unplaced: [],
+  };
+}
+
+type Parts = Pick<FairShare, 'tree' | 'claims' | 'loads' | 'budgets'>;
+
+const stateOf = ({ tree, claims, loads, budgets }: Parts): FairShareState => ({
+  tree,
+  loads,
+  claims,
+  unallocatedUse: new Map([
+    ...budgets.leaves.map(({ id, unallocatedUse }) => [id as string, unallocatedUse] as const),
+    ...budgets.projects.map(({ id, unallocatedUse }) => [id, unallocatedUse] as const),
+  ]),
+});
+
+/** Protected until the end of its minimum, or until it is gone if it ends before; all of it while it starts. */
+function addCommitted(loads: Map<string, GpuTime>, { nodes, running, budgets }: Base, nowMs: number): void {
+  const nodeOf = new Map<string, SnapshotNode>(nodes.map((node) => [node.name, node]));
+  for (const session of running) {
+    if (session.budgetId === null || !isAllocated(session)) continue;
+    const rooms = session.kernels.map(({ node, deviceIds, slots }) => ({
+      slots,
+      devices: deviceIds.map((id) => nodeOf.get(node)?.devices.find((device) => device.id === id)),
+    }));
+    const startMs = session.startedAt === null ? nowMs : msOf(session.startedAt);
+    const run = {
+      milliGpus: milliGpusHeld(budgets?.factors ?? {}, rooms),
+      startMs,
+      minRuntimeMs: Math.min(
+        minRuntimeMsOf(session),
+        session.goneBy === null ? Infinity : msOf(session.goneBy) - startMs,
+      ),
+    };
+    loads.set(session.budgetId, (loads.get(session.budgetId) ?? 0) + committedTime(run, nowMs));
+  }
+}
+
+function withVictims(tree: BudgetTree, running: readonly SnapshotRunning[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const session of running) {
+    if (session.budgetId === null || !isAllocated(session) || !session.preemptible) continue;
+    for (const { id } of tree.pathOf.get(session.budgetId) ?? []) found.add(id);
+  }
+  return found;
+}
+
+/** Whole milliseconds: GPU-time is an integer. */
+const minRuntimeMsOf = ({ minRuntimeSeconds }: { readonly minRuntimeSeconds: number }): number =>
+  Math.round(minRuntimeSeconds * 1000);
+
+/** The session as the order sees it; it is as `pendingUnder` gave it. */
+export const requestOf = ({ kinds }: Pick<FairShare, 'kinds'>, session: SnapshotPending): FairShareRequest => ({
+  id: session.id,
+  budgetId: session.budgetId,
+  minRuntimeMs: minRuntimeMsOf(session),
+  milliGpus: milliGpusAsked(kinds, session),
+  priority: session.priority,
+  submittedMs: msOf(session.submittedAt),
+  projectId: session.projectId,
+});
+
+/** The order of those that wait beside the choices that were made already. */
+export function orderThem(
+  fair: FairShare,
+  pending: readonly SnapshotPending[],
+  chosen: readonly SnapshotPending[],
+): void {
+  for (const session of chosen) {
+    if (session.budgetId === null || !isAllocated(session)) continue;
+    const { milliGpus, minRuntimeMs } = requestOf(fair, session);
+    fair.loads.set(session.budgetId, (fair.loads.get(session.budgetId) ?? 0) + milliGpus * minRuntimeMs);
+  }
+  fair.queue = new FairShareQueue(
+    stateOf(fair),
+    pending.map((session) => requestOf(fair, session)),
+  );
+  fair.version += 1;
+}
