@@ -1,4 +1,5 @@
 import type { ControlDependencies } from '../activities/control/dependencies.js';
+import { reclaimIdle } from '../activities/control/reclaim-idle.js';
 import { sweepSignals, sweepWorkflows } from '../activities/control/sweep.js';
 
 const BEAT_MS = 5_000;
@@ -8,8 +9,9 @@ const KEYS_EVERY = 100;
 const PING_MS = 3_000;
 
 /**
- * The control plane's own beat, outside of Temporal: the uptime mark and the sweeper. Each has a loop of its own, because a
- * mark that waits for a long sweep would look as if the control plane had been away. Ends when `signal` aborts.
+ * The control plane's own beat, outside of Temporal: the uptime mark, the sweeper, and the look at who is idle. Each has a
+ * loop of its own, because a mark that waits for a long sweep would look as if the control plane had been away. Ends when
+ * `signal` aborts.
  */
 export async function tickUntil(
   dependencies: ControlDependencies,
@@ -24,7 +26,11 @@ export async function tickUntil(
       await pause(beatMs, signal);
     }
   };
-  await Promise.all([repeat(() => markUp(dependencies)), repeat((beat) => sweep(dependencies, beat))]);
+  await Promise.all([
+    repeat(() => markUp(dependencies)),
+    repeat((beat) => sweep(dependencies, beat)),
+    repeat((beat) => lookForIdle(dependencies, beat)),
+  ]);
 }
 
 /** Only while Temporal answers, so that its outage is not read as silence of the nodes. Throws when it does not. */
@@ -41,6 +47,14 @@ async function sweep(dependencies: ControlDependencies, beat: number): Promise<v
     await sweepSignals(dependencies);
     if (beat % SLOW_EVERY === 0) await sweepWorkflows(dependencies);
     if (beat % KEYS_EVERY === 0) await store.idempotency.sweep();
+  });
+}
+
+/** One worker at a time; Temporal away is no reason to wait, since an end stands in its row. */
+async function lookForIdle(dependencies: ControlDependencies, beat: number): Promise<void> {
+  await dependencies.store.control.alone('idle', async () => {
+    await reclaimIdle(dependencies);
+    if (beat % KEYS_EVERY === 0) await dependencies.store.usage.sweep();
   });
 }
 

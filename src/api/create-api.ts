@@ -12,6 +12,7 @@ import { sessionChecks, sessionHandlers } from './handlers/sessions.js';
 import { settingsChecks, settingsHandlers } from './handlers/settings.js';
 import { systemHandlers } from './handlers/system.js';
 import { tenancyChecks, tenancyHandlers } from './handlers/tenancy.js';
+import { usageHandlers } from './handlers/usage.js';
 import { measureRequests } from './measure-requests.js';
 import { operations } from './run-operation.js';
 import { createServer } from './server.js';
@@ -27,6 +28,7 @@ const handlersOf = (deps: ApiDeps): Handlers => ({
   ...folderHandlers(deps),
   ...tenancyHandlers(deps),
   ...systemHandlers(deps),
+  ...usageHandlers(deps),
 });
 
 /** The API over its parts, ready to listen or to be injected into. Stateless: run as many as you like. */

@@ -6,6 +6,7 @@ import { SESSION_ROUTES } from './routes-sessions.js';
 import { SETTINGS_ROUTES } from './routes-settings.js';
 import { SYSTEM_ROUTES } from './routes-system.js';
 import { TENANCY_ROUTES } from './routes-tenancy.js';
+import { USAGE_ROUTES } from './routes-usage.js';
 
 /** Every route of the API, once: the server, the OpenAPI document, the SDK and the authorisation test read this table. */
 export const ROUTES = {
@@ -15,6 +16,7 @@ export const ROUTES = {
   ...FOLDER_ROUTES,
   ...TENANCY_ROUTES,
   ...SYSTEM_ROUTES,
+  ...USAGE_ROUTES,
 } as const satisfies Record<string, Route>;
 export type OperationId = keyof typeof ROUTES;
 

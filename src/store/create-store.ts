@@ -13,6 +13,7 @@ import { createSettingsStore } from './settings/settings-store.js';
 import { sql } from './sql.js';
 import type { Store } from './store.js';
 import { createTenancyStore } from './tenancy/tenancy-store.js';
+import { createUsageStore } from './usage/usage-store-of.js';
 
 /** The ledger on Postgres 15 or later. Connections come when they are needed, and come back after Postgres was away. */
 export function createStore(options: DatabaseOptions): Store {
@@ -28,6 +29,7 @@ export function createStore(options: DatabaseOptions): Store {
     idempotency: createIdempotencyStore(context),
     events: createEventStore(context),
     control: createControlStore(context),
+    usage: createUsageStore(context),
     migrate: () => migrate(db),
     ping: async () => {
       await db.first(sql`SELECT 1`);

@@ -6,6 +6,7 @@ import { sessions } from './migrations/0003-sessions.js';
 import { ledger } from './migrations/0004-ledger.js';
 import { scheduling } from './migrations/0005-scheduling.js';
 import { lives } from './migrations/0006-lives.js';
+import { usage } from './migrations/0008-usage.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
@@ -14,6 +15,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0004-ledger': ledger,
   '0005-scheduling': scheduling,
   '0006-lives': lives,
+  '0008-usage': usage,
 };
 
 const migrationOf = (text: string): Migration => ({

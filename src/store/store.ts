@@ -24,6 +24,7 @@ import type {
 } from '../contract/index.js';
 import type { SessionStore, Submission } from './session-store.js';
 import type { SettingsStore, TenancyStore } from './tenancy-store.js';
+import type { UsageStore } from './usage-store.js';
 
 export type { Bootstrap, SettingsStore, TenancyStore } from './tenancy-store.js';
 
@@ -284,6 +285,7 @@ export interface Store {
   readonly idempotency: IdempotencyStore;
   readonly events: EventStore;
   readonly control: ControlStore;
+  readonly usage: UsageStore;
   /** Applies migrations; two at once apply each once. */
   migrate(): Promise<void>;
   ping(): Promise<void>;

@@ -7,6 +7,7 @@ import { sessions } from '../../src/store/migrations/0003-sessions.js';
 import { ledger } from '../../src/store/migrations/0004-ledger.js';
 import { scheduling } from '../../src/store/migrations/0005-scheduling.js';
 import { lives } from '../../src/store/migrations/0006-lives.js';
+import { usage } from '../../src/store/migrations/0008-usage.js';
 import { createDatabase } from '../support/postgres.js';
 
 /** As the version before wrote them. */
@@ -70,7 +71,7 @@ test('a ledger of the version before goes on: policies and requests are whole, n
        VALUES ('ses', 's', 'batch', 'RUNNING', 1, 'usr', 'prj', 'dom', 'default', $1, 'single-node', 20, 1000, 1, 1, 0, now())`,
       [JSON.stringify(SPEC)],
     );
-    for (const text of [scheduling, lives]) await client.query(text);
+    for (const text of [scheduling, lives, usage]) await client.query(text);
     const first = async (text: string) => (await client.query<Record<string, unknown>>(text)).rows[0] ?? {};
 
     const { policy } = await first('SELECT policy FROM resource_groups');

@@ -1,6 +1,7 @@
 import { REASONS, type Reason, type SessionId, type SessionState, type Why } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { sql } from '../sql.js';
+import { IDLE } from '../usage/list-usage.js';
 import { actionsFor } from './actions-for.js';
 import { readAhead, readQueueState } from './queue.js';
 import { type ReasonView, reasonView } from './reason-view.js';
@@ -18,6 +19,7 @@ type WhyRow = WaitingRow & {
   readonly result: string;
   readonly since: string;
   readonly goneBy: string | null;
+  readonly idle: Why['idle'];
   readonly evaluatedAt: string;
 };
 
@@ -27,7 +29,7 @@ const UNBOUNDED = 'the runtimes of what runs and of what waits ahead are not bou
 const readRow = (tx: Runner, sessionId: SessionId): Promise<WhyRow | undefined> =>
   tx.first<WhyRow>(sql`
     SELECT ${WAITING_COLUMNS}, s.name, s.state, s.group_name AS "group", p.name AS project, d.name AS domain, u.name AS user,
-      s.health, s.cause, s.result, s.gone_by AS "goneBy", now() AS "evaluatedAt",
+      s.health, s.cause, s.result, s.gone_by AS "goneBy", (${IDLE}) AS idle, now() AS "evaluatedAt",
       CASE s.state WHEN 'PENDING' THEN coalesce(s.reason_since, s.created_at) WHEN 'SCHEDULED' THEN s.placed_at
         WHEN 'RUNNING' THEN s.started_at WHEN 'TERMINATING' THEN coalesce(s.ending_at, s.created_at)
         WHEN 'PREEMPTING' THEN coalesce(s.preempt_asked_at, s.created_at)
@@ -47,6 +49,7 @@ const common = (row: WhyRow, history: Why['history']) => ({
   sessionId: row.id,
   state: row.state,
   since: row.since,
+  idle: row.idle,
   history,
   evaluatedAt: row.evaluatedAt,
 });

@@ -2,6 +2,7 @@ import type { CreateSession, Session } from '../../contract/index.js';
 import { guaranteesOf } from '../../lifecycle/device-guarantees.js';
 import { protectedUntil } from '../../lifecycle/protection.js';
 import { type Sql, sql } from '../sql.js';
+import { IDLE } from '../usage/list-usage.js';
 import { preemptibleOf } from './request-fields.js';
 
 export interface SessionRow
@@ -58,7 +59,7 @@ export const sessionsOf = (page: Sql): Sql => sql`
     s.cpu_milli, s.memory_bytes, s.gpu_count, s.gpu_memory_bytes, s.labels, s.reason, s.message, s.result, s.cause,
     s.exit_code AS "exitCode", s.submitted_at AS "submittedAt", s.placed_at AS "placedAt", s.started_at AS "startedAt",
     s.ended_at AS "endedAt", s.created_at AS "createdAt", s.min_runtime_ms, s.expected_start, s.expected_basis,
-    CASE WHEN s.state = 'PENDING' THEN s.retry_at END AS "retryAt", k.kernels, m.mounts, o.host_ports, u2.depends_on AS "dependsOn"
+    CASE WHEN s.state = 'PENDING' THEN s.retry_at END AS "retryAt", k.kernels, m.mounts, o.host_ports, u2.depends_on AS "dependsOn", (${IDLE}) AS idle
   FROM (${page}) s JOIN users u ON u.id = s.user_id JOIN projects p ON p.id = s.project_id JOIN domains d ON d.id = s.domain_id
   CROSS JOIN LATERAL (${KERNELS}) k CROSS JOIN LATERAL (${MOUNTS}) m CROSS JOIN LATERAL (${PORTS}) o
   CROSS JOIN LATERAL (${DEPENDS_ON}) u2

@@ -18,6 +18,7 @@ const NOT_YET = {
   protectedUntil: null,
   retryAt: null,
   expectedStart: null,
+  idle: null,
   reason: null,
   message: 'recorded, not yet admitted',
   result: 'none',
