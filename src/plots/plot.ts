@@ -12,7 +12,7 @@ export const frame = (title: string, axes: { readonly x: string; readonly y: str
   animation: false,
   backgroundColor: '#ffffff',
   title: { text: title, left: 'center', textStyle: { fontSize: 16 } },
-  legend: { top: 42, type: 'plain' },
+  legend: { top: 42, type: 'plain', icon: 'roundRect', itemGap: 28 },
   grid: { left: 70, right: 30, top: 80, bottom: 60 },
   xAxis: { type: 'value', name: axes.x, nameLocation: 'middle', nameGap: 30, min: 0 },
   yAxis: { type: 'value', name: axes.y },
