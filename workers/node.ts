@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createNodeActivities } from '../activities/node/kernels.js';
 import { type Agent, createAgent } from '../src/agent/agent.js';
@@ -114,6 +115,7 @@ function agentSettings({ nodeName: node, ...rest }: NodeConfig): Parameters<type
     cpus: rest.nodeCpus,
     memoryBytes: rest.nodeMemoryBytes,
     health: { check: machineCheck(rest) },
+    usage: { everyMs: rest.nodeUsageSeconds * 1000 },
   };
 }
 
@@ -137,7 +139,7 @@ function runtime(log: Logger): Containers {
 }
 
 /** Declared devices stand for a machine without GPUs: they are never mixed with real ones. */
-function deviceProvider({ simulatedGpus, nodeSharing = {} }: NodeConfig): DeviceProvider {
-  if (simulatedGpus.length > 0) return createSimulatedProvider(simulatedGpus);
+function deviceProvider({ simulatedGpus, nodeState, nodeSharing = {} }: NodeConfig): DeviceProvider {
+  if (simulatedGpus.length > 0) return createSimulatedProvider(simulatedGpus, join(nodeState, 'simulated-loads.json'));
   return createNvidiaProvider(runProgram, { sharing: nodeSharing });
 }

@@ -18,6 +18,7 @@ import { type MachineSettings, registration } from './registration.js';
 import { removeKernel, removeNetworkIfEmpty } from './remove-kernel.js';
 import { pause, retry } from './retry.js';
 import { type KernelBatch, type StartDeps, type StartProgress, startKernels } from './start-kernels.js';
+import type { UsageSettings } from './usage-meter.js';
 import { type WarmProgress, warmImages } from './warm-images.js';
 
 export interface AgentSettings extends MachineSettings {
@@ -35,6 +36,7 @@ export interface AgentSettings extends MachineSettings {
   /** How often the inventory is compared; a minute when unset. */
   readonly reconcileEveryMs?: number;
   readonly health?: HealthSettings;
+  readonly usage?: UsageSettings;
   /** How often an agent that is out of contact looks for what it must stop. */
   readonly contactCheckEveryMs?: number;
 }
@@ -138,7 +140,7 @@ async function prepare(
 }
 
 async function runLoops(parts: Parts, signal: AbortSignal): Promise<void> {
-  const { outbox, exits, logs, reconciler, health } = parts;
+  const { outbox, exits, logs, reconciler, health, meter } = parts;
   setMaxListeners(LISTENERS_MAX, signal); // each loop and each wait in it listens
   const sweep = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -151,6 +153,7 @@ async function runLoops(parts: Parts, signal: AbortSignal): Promise<void> {
     exits.watch(signal),
     reconciler.run(signal),
     health.run(signal),
+    meter.run(signal),
     guardContact(parts.guard, signal),
     sweep(),
   ]);

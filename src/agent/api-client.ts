@@ -4,6 +4,7 @@ import {
   launchOrderSchema,
   type NodeHealthReport,
   type NodeReport,
+  type NodeUsage,
   nodeReportsAnswerSchema,
   type Reconcile,
   type Reconciled,
@@ -20,6 +21,8 @@ export interface AgentApi {
   /** Resolves once the API has taken each of them in, also those it does not accept. */
   report(reports: readonly NodeReport[], signal?: AbortSignal): Promise<readonly ReportResult[]>;
   reportHealth(report: NodeHealthReport, signal?: AbortSignal): Promise<void>;
+  /** One batch of measurements; taken once. */
+  reportUsage(usage: NodeUsage, signal?: AbortSignal): Promise<void>;
   /** Throws `PlacementOver` when the kernel is no longer to run here. */
   launchOrder(run: KernelRun, signal?: AbortSignal): Promise<LaunchOrder>;
   /** Requests under way fail. */
@@ -82,6 +85,9 @@ export function createApiClient(options: ApiClientOptions): AgentApi {
     },
     reportHealth: async (report, signal) => {
       await call({ attempted: 'health', method: 'POST', path: '/health', body: report, signal });
+    },
+    reportUsage: async (usage, signal) => {
+      await call({ attempted: 'usage', method: 'POST', path: '/usage', body: usage, signal });
     },
     launchOrder: async ({ kernelId, attempt }, signal) => {
       const path = `/kernels/${encodeURIComponent(kernelId)}/${attempt}`;

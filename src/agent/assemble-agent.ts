@@ -5,6 +5,7 @@ import { createAgentMetrics } from './agent-metrics.js';
 import { createApiClient } from './api-client.js';
 import { openContact } from './contact.js';
 import type { ContactGuardDeps } from './contact-guard.js';
+import { openDeviceCounters } from './device-counters.js';
 import { createExits } from './exits.js';
 import { LABEL } from './kernel-container.js';
 import { createLogStore } from './log-store.js';
@@ -19,6 +20,7 @@ import { createRemovals } from './removals.js';
 import type { RemovalDeps } from './remove-kernel.js';
 import type { StartDeps } from './start-kernels.js';
 import { createTurns } from './turns.js';
+import { createUsageMeter } from './usage-meter.js';
 
 const MPS_DIRECTORY_DEFAULT = '/run/nvidia-mps';
 const isLoopback = (host: string): boolean => /^(127\.|localhost$|\[?::1\]?$)/.test(host);
@@ -40,6 +42,8 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
   };
   const { removal, outbox } = await removalParts({ settings, adapters: { ...adapters, containers }, api });
   const { exits, logs, cuts } = removal;
+  const counters = await openDeviceCounters(settings.stateDir);
+  const meter = createUsageMeter({ node, api, containers, devices, counters, log }, settings.usage);
   const turns = createTurns();
   const removals = createRemovals(turns, containers);
   const notices = createNotices(removal);
@@ -49,7 +53,7 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
   const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isStarting, ...everyMs });
   const lookEveryMs = settings.contactCheckEveryMs === undefined ? {} : { everyMs: settings.contactCheckEveryMs };
   const guard: ContactGuardDeps = { node, containers, contact, notices, cuts, log, ...lookEveryMs };
-  return { api, outbox, exits, logs, reconciler, turns, removals, notices, health, contact, guard, deps };
+  return { api, outbox, exits, logs, reconciler, turns, removals, notices, health, contact, guard, meter, deps };
 }
 
 /**

@@ -26,11 +26,21 @@ export interface DeviceFault {
   readonly reason: string;
 }
 
+/** What a device does now, whoever has it. */
+export interface DeviceLoad {
+  readonly id: string;
+  /** Of the last second or less, 0 to 100; null: not known. */
+  readonly busyPercent: number | null;
+  readonly memoryBytes: number | null;
+}
+
 export interface DeviceProvider {
   /** By index. A node without devices gives an empty list; throws `DeviceFailure` when they cannot be read. */
   readonly discover: () => Promise<readonly FoundDevice[]>;
   /** Which of the devices that were found before must not be given out now. Throws `DeviceFailure` as above. */
   readonly faults: (known: readonly FoundDevice[]) => Promise<readonly DeviceFault[]>;
+  /** Devices whose load is not told (MIG instances) are left out. Throws `DeviceFailure` as above. */
+  readonly loads: () => Promise<readonly DeviceLoad[]>;
 }
 
 /** The devices cannot be read (a driver that does not answer): not the same as having none. */

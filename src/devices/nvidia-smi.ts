@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { DeviceFailure, type DeviceFault, type DeviceProvider, type FoundDevice } from './device-provider.js';
+import { GPU_LOAD_QUERY, parseGpuLoads } from './gpu-load.js';
 import { GPU_QUERY, type Gpu, parseGpus } from './gpu-query.js';
 import { type MachineReport, parseReport } from './gpu-report.js';
 import { type MigInstance, parseMigInstances } from './mig-list.js';
@@ -39,6 +40,10 @@ export function createNvidiaProvider(run: Run = runProgram, options: NvidiaOptio
   return {
     discover,
     faults: async (known) => faultsOf(known, await discover()),
+    loads: async () => {
+      const csv = await ask(run, [`--query-gpu=${GPU_LOAD_QUERY.join(',')}`, '--format=csv,noheader,nounits']);
+      return csv === undefined ? [] : parseGpuLoads(csv);
+    },
   };
 }
 

@@ -1,4 +1,5 @@
-import { DeviceFailure, type DeviceProvider, type FoundDevice } from './device-provider.js';
+import { readFile } from 'node:fs/promises';
+import { DeviceFailure, type DeviceLoad, type DeviceProvider, type FoundDevice } from './device-provider.js';
 import type { ConfiguredSharing } from './sharing-rules.js';
 
 /** `count` devices of one kind, as a node without GPUs declares them in its configuration. */
@@ -22,10 +23,39 @@ export interface SimulatedInstances {
 /** Far above any machine; a slip of the pen in a configuration must not fill the ledger. */
 const DEVICES_MAX = 1024;
 
-/** The same configuration gives the same ids each time; every model says that it is simulated. */
-export function createSimulatedProvider(declared: readonly SimulatedDevices[]): DeviceProvider {
+/**
+ * The same configuration gives the same ids each time; every model says that it is simulated. Their load is simulated too:
+ * what `loadFile` says, as JSON: `{"sim-0": {"busyPercent": 80, "memoryBytes": 1000}}`, read anew each time. Without the
+ * file, and for devices that it does not name, none.
+ */
+export function createSimulatedProvider(declared: readonly SimulatedDevices[], loadFile?: string): DeviceProvider {
   const devices = simulatedDevices(declared);
-  return { discover: async () => devices, faults: async () => [] };
+  return {
+    discover: async () => devices,
+    faults: async () => [],
+    loads: async () => {
+      const set = loadFile === undefined ? {} : await readLoads(loadFile);
+      return devices.map(({ id }) => ({ id, busyPercent: 0, memoryBytes: 0, ...set[id] }));
+    },
+  };
+}
+
+type Load = Partial<Omit<DeviceLoad, 'id'>>;
+const isAmount = (value: unknown, most: number): boolean =>
+  value === undefined || value === null || (typeof value === 'number' && value >= 0 && value <= most);
+
+async function readLoads(file: string): Promise<Readonly<Record<string, Load>>> {
+  const text = await readFile(file, 'utf8').catch(() => '{}');
+  try {
+    const set = JSON.parse(text) as Record<string, Load>;
+    const isSound = Object.values(set).every(
+      ({ busyPercent, memoryBytes }) => isAmount(busyPercent, 100) && isAmount(memoryBytes, Number.MAX_SAFE_INTEGER),
+    );
+    if (isSound) return set;
+  } catch {
+    // as below
+  }
+  throw new DeviceFailure('the file of simulated loads cannot be used');
 }
 
 export function simulatedDevices(declared: readonly SimulatedDevices[]): readonly FoundDevice[] {

@@ -131,6 +131,8 @@ const VARIABLES = {
   BERTH_NODE_HEALTH_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(3_600).default(30),
   /** So many failures in a row make the node unhealthy; one success makes it healthy again. */
   BERTH_NODE_HEALTH_FAILURES: z.coerce.number().int().min(1).max(1_000).default(3),
+  /** Measurements are told each so often, in one batch. */
+  BERTH_NODE_USAGE_SECONDS: z.coerce.number().min(0.5).max(600).default(60),
   /** Folder of the agent: log files, what it knows of its containers. */
   BERTH_NODE_STATE: text,
   /** Host ports for containers. */
@@ -223,6 +225,7 @@ const NODE = [
   'BERTH_NODE_HEALTH_INTERVAL_SECONDS',
   'BERTH_NODE_HEALTH_TIMEOUT_SECONDS',
   'BERTH_NODE_HEALTH_FAILURES',
+  'BERTH_NODE_USAGE_SECONDS',
   'BERTH_NODE_STATE',
   'BERTH_PORT_RANGE',
   'BERTH_VOLUMES',

@@ -159,3 +159,13 @@ test('a driver that stops answering is told, and not taken for devices that are 
   const known = await provider('8xh100').discover();
   await expect(provider('driver-error').faults(known)).rejects.toThrow('failed (9)');
 });
+
+test('tells what each GPU does now; nothing of one in MIG mode, and null for what the driver does not tell', async () => {
+  const loads = await createNvidiaProvider(recorded('loads')).loads();
+  expect(loads.map(({ id, busyPercent, memoryBytes }) => [id.slice(0, 8), busyPercent, memoryBytes])).toEqual([
+    ['GPU-6513', 97, 70_211 * 2 ** 20],
+    ['GPU-d23f', 0, 4 * 2 ** 20],
+    ['GPU-9531', null, null],
+    ['GPU-6b0d', null, null],
+  ]);
+});

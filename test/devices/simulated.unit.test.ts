@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSimulatedProvider, simulatedDevices } from '../../src/devices/simulated.js';
 
@@ -50,4 +53,28 @@ test('declares how its devices are shared, and instances in the place of a devic
 test('refuses instances that do not fit into their device', () => {
   const mig = [{ profile: '7g.40gb', memoryBytes: 13 * GIB, count: 2 }];
   expect(() => simulatedDevices([{ ...kind('A100', 1), mig }])).toThrow('exceed its memory');
+});
+
+test('their load is what a file says, read anew each time; none without it', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'berth-loads-'));
+  try {
+    const file = join(directory, 'loads.json');
+    const { loads } = createSimulatedProvider([kind('A10', 2)], file);
+    const none = { busyPercent: 0, memoryBytes: 0 };
+    expect(await loads()).toEqual([
+      { id: 'sim-0', ...none },
+      { id: 'sim-1', ...none },
+    ]);
+    writeFileSync(file, JSON.stringify({ 'sim-1': { busyPercent: 80, memoryBytes: GIB } }));
+    expect(await loads()).toEqual([
+      { id: 'sim-0', ...none },
+      { id: 'sim-1', busyPercent: 80, memoryBytes: GIB },
+    ]);
+    for (const wrong of ['{', '{"sim-0": {"busyPercent": 101}}']) {
+      writeFileSync(file, wrong);
+      await expect(loads()).rejects.toThrow('cannot be used');
+    }
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });

@@ -19,6 +19,7 @@ const PASSED_ON_TO_NODES = [
   'BERTH_NODE_HEALTH_INTERVAL_SECONDS',
   'BERTH_NODE_HEALTH_TIMEOUT_SECONDS',
   'BERTH_NODE_HEALTH_FAILURES',
+  'BERTH_NODE_USAGE_SECONDS',
 ];
 
 /** What starts the workflows of nodes takes besides. */

@@ -6,8 +6,10 @@ import {
   launchOrderSchema,
   type NodeHealthReport,
   type NodeReport,
+  type NodeUsage,
   nodeHealthReportSchema,
   nodeReportsSchema,
+  nodeUsageSchema,
   type Reconcile,
   type Reconciled,
   reconcileSchema,
@@ -22,6 +24,7 @@ export interface ApiStandIn {
   readonly reconciles: Reconcile[];
   readonly registrations: unknown[];
   readonly healths: NodeHealthReport[];
+  readonly usages: NodeUsage[];
   /** Bodies that the contract refuses: a test that ends with one has found a bug. */
   readonly violations: string[];
   readonly orders: Map<string, LaunchOrder>;
@@ -41,6 +44,7 @@ const SCHEMAS: Readonly<Record<string, ZodType>> = {
   '/reconcile': reconcileSchema,
   '/reports': nodeReportsSchema,
   '/health': nodeHealthReportSchema,
+  '/usage': nodeUsageSchema,
 };
 
 export async function startApiStandIn(node: string): Promise<ApiStandIn> {
@@ -51,6 +55,7 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     reconciles: [],
     registrations: [],
     healths: [],
+    usages: [],
     violations: [],
     orders: new Map(),
     mode: 'ok',
@@ -97,6 +102,10 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     if (path === '/health') {
       api.healths.push(parsed.data as NodeHealthReport);
       return void response.writeHead(204).end();
+    }
+    if (path === '/usage') {
+      api.usages.push(parsed.data as NodeUsage);
+      return void send(200, { refused: [] });
     }
     if (path === '/reconcile') {
       const inventory = parsed.data as Reconcile;
