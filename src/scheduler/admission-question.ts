@@ -2,7 +2,7 @@ import type { CreateSession } from '../contract/session.js';
 import type { AdmissionQuestion } from './decide-admission.js';
 
 /** What the ledger knows of a submission, whether it is stored or only asked about. */
-type Known = Omit<AdmissionQuestion, 'request' | 'wants' | 'name' | 'asked'> & {
+type Known = Omit<AdmissionQuestion, 'request' | 'wants' | 'contract' | 'name' | 'asked'> & {
   readonly submission: { readonly spec: CreateSession };
 };
 
@@ -27,6 +27,12 @@ export function admissionQuestion(known: Known): AdmissionQuestion {
       minRuntimeSeconds: spec.minRuntimeSeconds,
       maxRuntimeSeconds: spec.maxRuntimeSeconds,
       requiredNodes: spec.placement.nodesRequired ? spec.placement.nodes : [],
+    },
+    contract: {
+      kind: spec.kind,
+      budget: spec.budget ?? null,
+      minRuntimeSeconds: spec.minRuntimeSeconds,
+      preemptible: spec.preemptible,
     },
     name: spec.name ?? null,
     asked: { group: spec.group, project: spec.project ?? null },

@@ -1,6 +1,7 @@
 import type { ProblemCode, Refusal } from '../contract/problem.js';
 import type { QuotaLimits, QuotaScopeKind } from '../contract/quota.js';
 import type { SnapshotNode, SnapshotQuota } from '../contract/snapshot.js';
+import { type ContractQuestion, contractGrounds } from './contract-grounds.js';
 import type { Request } from './demand.js';
 import { neverFits } from './fits-ever.js';
 import { quotaMessage } from './quota-book.js';
@@ -19,11 +20,13 @@ export interface AdmissionQuestion {
   readonly request: Request;
   readonly name: string | null;
   readonly asked: { readonly group: string; readonly project: string | null };
-  readonly project: { readonly name: string } | null;
+  readonly project: { readonly id?: string; readonly name: string; readonly domain?: string } | null;
   readonly isMember: boolean;
   readonly group: ({ readonly mayUse: boolean } & NonNullable<GroupFacts['group']>) | null;
   readonly dependencies?: GroupFacts['dependencies'];
   readonly wants?: RequestWants;
+  readonly contract?: ContractQuestion['contract'];
+  readonly budgets?: ContractQuestion['budgets'];
   readonly nodes: readonly SnapshotNode[];
   readonly quotas: readonly Pick<SnapshotQuota, 'scope' | 'name' | 'limits'>[];
   readonly pending: readonly {
@@ -33,13 +36,19 @@ export interface AdmissionQuestion {
     readonly limits: QuotaLimits;
   }[];
   readonly nameTakenBy: string | null;
-  readonly folders: readonly { readonly asked: string; readonly found: object | null }[];
+  readonly folders: readonly {
+    readonly asked: string;
+    readonly found: object | null;
+    readonly lacks?: 'read' | 'write';
+  }[];
 }
 
 interface Ground {
   readonly code: ProblemCode;
   readonly pointer: string;
   readonly message: string;
+  /** A command that helps with this one. */
+  readonly hint?: string;
 }
 
 /** Of several grounds, the first kind names the problem; all are told. */
@@ -50,6 +59,7 @@ export function decideAdmission(question: AdmissionQuestion): Refusal | null {
   const grounds = [
     ...unknownGrounds(question),
     ...wantGrounds(question),
+    ...contractGrounds(question),
     ...sizeGrounds(question),
     ...quotaGrounds(question),
     ...nameGrounds(question),
@@ -60,7 +70,7 @@ export function decideAdmission(question: AdmissionQuestion): Refusal | null {
     code,
     detail: grounds.map(({ message }) => message).join('; '),
     errors: grounds.map(({ pointer, message }) => ({ pointer, message })),
-    ...hintOf(code, question),
+    ...hintOf(code, grounds, question),
   };
 }
 
@@ -79,8 +89,10 @@ function unknownGrounds({ asked, project, isMember, group, folders }: AdmissionQ
   else if (!isMember) grounds.push(invalid('/project', `you are not a member of ${project.name}`));
   if (group === null) grounds.push(invalid('/group', `there is no resource group named ${asked.group}`));
   else if (!group.mayUse) grounds.push(invalid('/group', `your project may not use the resource group ${asked.group}`));
-  folders.forEach(({ asked: folder, found }, index) => {
+  folders.forEach(({ asked: folder, found, lacks }, index) => {
     if (found === null) grounds.push(invalid(`/mounts/${index}/folder`, `you can see no folder named ${folder}`));
+    else if (lacks !== undefined)
+      grounds.push(invalid(`/mounts/${index}/folder`, `you may not ${lacks} the folder ${folder}`));
   });
   return grounds;
 }
@@ -135,7 +147,13 @@ const nameGrounds = ({ name, nameTakenBy }: AdmissionQuestion): Ground[] =>
         },
       ];
 
-function hintOf(code: ProblemCode, { asked }: AdmissionQuestion): { readonly hint?: string } {
+function hintOf(
+  code: ProblemCode,
+  grounds: readonly Ground[],
+  { asked }: AdmissionQuestion,
+): { readonly hint?: string } {
+  const own = grounds.find((ground) => ground.code === code && ground.hint !== undefined)?.hint;
+  if (own !== undefined) return { hint: own };
   if (code === 'never_fits') return { hint: `berth node ls --group ${asked.group}` };
   if (code === 'quota_exceeded') return { hint: 'berth quota ls' };
   return {};
