@@ -3,7 +3,8 @@ import type { OperationId, Route } from '../contract/index.js';
 import { addRoutes, type Operation } from './add-routes.js';
 import type { ApiDeps } from './deps.js';
 import type { Handlers } from './handler.js';
-import { folderHandlers } from './handlers/folders.js';
+import { folderSharingHandlers } from './handlers/folder-sharing.js';
+import { folderChecks, folderHandlers } from './handlers/folders.js';
 import { nodeChecks, nodeUpkeepHandlers } from './handlers/node-upkeep.js';
 import { agentHandlers, nodeHandlers } from './handlers/nodes.js';
 import { queueHandlers } from './handlers/queue.js';
@@ -26,6 +27,7 @@ const handlersOf = (deps: ApiDeps): Handlers => ({
   ...nodeUpkeepHandlers(deps),
   ...agentHandlers(deps),
   ...folderHandlers(deps),
+  ...folderSharingHandlers(deps),
   ...tenancyHandlers(deps),
   ...systemHandlers(deps),
   ...usageHandlers(deps),
@@ -36,7 +38,13 @@ export async function createApi(deps: ApiDeps): Promise<FastifyInstance> {
   const { version, requestsPerMinuteMax, checkAnswers } = deps.options;
   const app = await createServer({ log: deps.log, version, requestsPerMinuteMax, checkAnswers });
   measureRequests(app, deps.registry);
-  const checks = { ...settingsChecks(deps), ...tenancyChecks(deps), ...nodeChecks(deps), ...sessionChecks(deps) };
+  const checks = {
+    ...settingsChecks(deps),
+    ...tenancyChecks(deps),
+    ...nodeChecks(deps),
+    ...sessionChecks(deps),
+    ...folderChecks(deps),
+  };
   addRoutes(app, operations({ deps, handlers: handlersOf(deps), checks }));
   return app;
 }

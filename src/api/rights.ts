@@ -1,4 +1,4 @@
-import type { Folder, Principal, Session } from '../contract/index.js';
+import type { Folder, FolderPermission, Principal, Session } from '../contract/index.js';
 import { notFound, problem } from './problem.js';
 
 /** Rights beyond the role of the route: on one's own things, one's project, one's domain. */
@@ -26,17 +26,20 @@ export function mustOwnSession(principal: Principal, session: Session): void {
   }
 }
 
-/** Who sees a folder reads and writes in it; only its owner, a manager of its project and admins remove it whole. */
-export function mustOwnFolder(principal: Principal, folder: Folder): void {
-  const manages = principal.projects.some(
-    ({ name, role }) => role === 'manager' && sameProject(folder, principal, name),
-  );
-  if (folder.owner === principal.userName || manages || principal.role !== 'user') return;
-  throw problem('forbidden', `${folder.name} belongs to ${folder.owner}`);
+/** Only its owner, a manager of the project that owns it, and admins share a folder, give it away or remove it whole. */
+export function mustOwnFolder(folder: Folder): void {
+  if (!folder.mayManage) throw problem('forbidden', `${folder.name} belongs to ${ownerOf(folder)}`);
 }
 
-const sameProject = ({ project }: Folder, { domainName }: Principal, name: string): boolean =>
-  project === name || project === `${domainName}/${name}`;
+const ownerOf = ({ ownedBy, owner, project }: Folder): string => (ownedBy === 'user' ? owner : `project ${project}`);
+
+/** Each permission that an operation on a folder's files needs. */
+export function mustHavePermissions(folder: Folder, needed: readonly FolderPermission[]): void {
+  const lacking = needed.filter((one) => !folder.permissions.includes(one));
+  if (lacking.length === 0) return;
+  const hint = `ask ${folder.owner}: berth folder share ${folder.name} YOU --allow ${[...folder.permissions, ...lacking].join(',')}`;
+  throw problem('forbidden', `you have no permission to ${lacking.join(' and ')} in ${folder.name}`, { hint });
+}
 
 /** A domain that the caller does not administer is not there for it. */
 export function mustAdministerDomain(principal: Principal, domainName: string): void {

@@ -4,6 +4,7 @@ import {
   newApiKeyId,
   newDomainId,
   newFolderId,
+  newInvitationId,
   newProjectId,
   newRequestId,
   newSessionId,
@@ -20,6 +21,9 @@ import { OWN_DRY_RUN, takesDryRun } from './route-schema.js';
 const MINT: Readonly<Partial<Record<OperationId, () => string>>> = {
   createSession: newSessionId,
   createFolder: newFolderId,
+  cloneFolder: newFolderId,
+  inviteToFolder: newInvitationId,
+  giveFolder: newInvitationId,
   createDomain: newDomainId,
   createProject: newProjectId,
   createUser: newUserId,

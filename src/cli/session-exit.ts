@@ -10,6 +10,7 @@ const NOT_STARTED: readonly (Session['cause'] | null)[] = [
   'pull-failed',
   'port-taken',
   'folder-refused',
+  'folder-denied',
   'device-unavailable',
   'engine-failed',
   'start-deadline',

@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /**
  * Why a session ended, or is ending. `user-failure` covers a container that exits non-zero; the others of the
- * request's own fault are `bad-image`, `bad-command`, `out-of-memory`, `health-check`, `max-runtime`.
+ * request's own fault are `bad-image`, `bad-command`, `out-of-memory`, `health-check`, `max-runtime`,
+ * `folder-denied` (a permission on a mounted folder was taken away before it started).
  */
 export const END_CAUSES = [
   'completed',
@@ -22,6 +23,7 @@ export const END_CAUSES = [
   'drained',
   'port-taken',
   'folder-refused',
+  'folder-denied',
   'pull-failed',
   'device-unavailable',
   'engine-failed',

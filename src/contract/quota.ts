@@ -5,7 +5,10 @@ export const QUOTA_SCOPES = ['user', 'project', 'domain'] as const;
 export const quotaScopeSchema = z.enum(QUOTA_SCOPES);
 export type QuotaScopeKind = z.infer<typeof quotaScopeSchema>;
 
-/** Only named limits bind. `sessions` counts from placement to release, `pendingSessions` those that wait. */
+/**
+ * Only named limits bind. `sessions` counts from placement to release, `pendingSessions` those that wait. `folders` and
+ * `folderBytes` bind what the user or project owns, of a domain all in it: those in the trash count until they are purged.
+ */
 export const quotaLimitsSchema = z
   .strictObject({
     cpuMilli: z.int().min(0).max(LARGEST_CPU_MILLI).optional(),
@@ -14,6 +17,8 @@ export const quotaLimitsSchema = z
     gpuMemoryBytes: z.int().min(0).max(LARGEST_BYTES).optional(),
     sessions: z.int().min(0).max(1_000_000).optional(),
     pendingSessions: z.int().min(0).max(1_000_000).optional(),
+    folders: z.int().min(0).max(1_000_000).optional(),
+    folderBytes: z.int().min(0).max(LARGEST_BYTES).optional(),
   })
   .meta({ id: 'QuotaLimits' });
 export type QuotaLimits = z.infer<typeof quotaLimitsSchema>;

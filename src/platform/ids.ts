@@ -11,4 +11,5 @@ export const newDomainId = (): DomainId => mint('dom') as DomainId;
 export const newProjectId = (): ProjectId => mint('prj') as ProjectId;
 export const newUserId = (): UserId => mint('usr') as UserId;
 export const newApiKeyId = (): ApiKeyId => mint('key') as ApiKeyId;
+export const newInvitationId = (): string => mint('inv');
 export const newRequestId = (): string => mint('req');

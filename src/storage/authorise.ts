@@ -42,16 +42,32 @@ export function partsOf(path: string): readonly string[] {
   throw problem('invalid_request', message, { errors: [{ pointer: '/path/path', message }] });
 }
 
-/** An upload goes to the very path of its token; the others to it or below it. */
+/** What changes goes to the very path of its token; the others to it or below it. */
+const EXACT: ReadonlySet<StorageOperation> = new Set(['write', 'unpack', 'mkdir', 'move']);
 const covers = (claims: StorageClaims, { path, operation }: Wanted): boolean =>
-  path === claims.path || (operation !== 'write' && (claims.path === '' || path.startsWith(`${claims.path}/`)));
+  path === claims.path || (!EXACT.has(operation) && (claims.path === '' || path.startsWith(`${claims.path}/`)));
+
+function mustBeFor(claims: StorageClaims, operation: StorageOperation): void {
+  if (claims.operation !== operation) throw problem('forbidden', `the token lets you ${claims.operation}`);
+}
 
 /** Checks the token against what is asked: 401 for a bad one, 403 for a good one of something else, 400 for an escape. */
 export async function authorise(request: FastifyRequest, verifier: TokenVerifier, wanted: Wanted): Promise<Allowed> {
   const claims = await claimsOf(request, verifier);
   const parts = partsOf(wanted.path);
   if (claims.folderId !== wanted.folderId) throw problem('forbidden', 'the token is of another folder');
-  if (claims.operation !== wanted.operation) throw problem('forbidden', `the token lets you ${claims.operation}`);
+  mustBeFor(claims, wanted.operation);
   if (!covers(claims, wanted)) throw problem('forbidden', 'the token is of another path');
   return { ...claims, parts };
+}
+
+/** For requests whose URL says neither folder nor path: those of the token. */
+export async function authoriseOwn(
+  request: FastifyRequest,
+  verifier: TokenVerifier,
+  operation: StorageOperation,
+): Promise<Allowed> {
+  const claims = await claimsOf(request, verifier);
+  mustBeFor(claims, operation);
+  return { ...claims, parts: partsOf(claims.path) };
 }

@@ -1,9 +1,11 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { problem } from '../api/problem.js';
+import { foldedName } from '../contract/index.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 /** Containers write here as whatever user their image names; the volume's own folder keeps other users of the machine out. */
-const DIRECTORY_MODE = 0o777;
+export const DIRECTORY_MODE = 0o777;
 
 /**
  * An open directory. Names are looked up in it and nowhere else, through `/proc/self/fd`: what a container does meanwhile
@@ -25,30 +27,53 @@ const wrap = (handle: FileHandle): Directory => ({
 /** Opens a directory of the machine itself (a volume), following whatever its path says. */
 export const openRoot = async (path: string): Promise<Directory> => wrap(await open(path, O_RDONLY | O_DIRECTORY));
 
-/** Opens a directory in another. A symbolic link or a file there throws ELOOP or ENOTDIR. With `create` it is made first. */
-async function openChild(parent: Directory, name: string, create: boolean): Promise<Directory> {
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** A new name that another one there equals but for case or form is refused: elsewhere the two would be one. */
+export async function mustNotClash(directory: Directory, name: string): Promise<void> {
+  const folded = foldedName(name);
+  const like = (await readdir(directory.at('.'))).find((other) => other !== name && foldedName(other) === folded);
+  if (like === undefined) return;
+  const message = `${name}: ${like} is there, and differs only in case or form`;
+  throw problem('invalid_request', message, { errors: [{ pointer: '/path/path', message }] });
+}
+
+async function makeChild(parent: Directory, name: string): Promise<void> {
+  await mustNotClash(parent, name);
   const path = parent.at(name);
-  if (create) {
-    await mkdir(path, { mode: DIRECTORY_MODE }).then(
-      async () => {
-        const made = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-        await made.chmod(DIRECTORY_MODE).finally(() => made.close()); // the umask took bits away
-      },
-      (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error;
-      },
-    );
+  const isMade = await mkdir(path, { mode: DIRECTORY_MODE }).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+      return false;
+    },
+  );
+  if (!isMade) return;
+  const made = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  await made.chmod(DIRECTORY_MODE).finally(() => made.close()); // the umask took bits away
+  await parent.handle.sync();
+}
+
+/** Opens a directory in another. A symbolic link or a file there throws ELOOP or ENOTDIR. With `made` it is made where it is not; `made` hears of it. */
+async function openChild(parent: Directory, name: string, made?: () => void): Promise<Directory> {
+  const path = parent.at(name);
+  try {
+    return wrap(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  } catch (error) {
+    if (made === undefined || !isMissing(error)) throw error;
   }
+  await makeChild(parent, name);
+  made();
   return wrap(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
 }
 
-/** Walks down the parts; the caller closes the result. The root stays open. */
-export async function openDirectory(root: Directory, parts: readonly string[], create = false): Promise<Directory> {
+/** Walks down the parts; the caller closes the result. The root stays open. With `made` what is not there is made. */
+export async function openDirectory(root: Directory, parts: readonly string[], made?: () => void): Promise<Directory> {
   let current = wrap(await open(root.at('.'), O_RDONLY | O_DIRECTORY));
   for (const part of parts) {
     const parent = current;
     try {
-      current = await openChild(parent, part, create);
+      current = await openChild(parent, part, made);
     } finally {
       await parent.close();
     }
@@ -65,29 +90,54 @@ export async function openFile(directory: Directory, name: string): Promise<File
   throw Object.assign(new Error('not a regular file'), { code: stat.isDirectory() ? 'EISDIR' : 'EINVAL' });
 }
 
-/** Puts a finished file of the same volume in its place at once; readers see the old one or the new one. */
+/** Bytes of the regular file of that name; null when there is nothing. */
+export async function bytesAt(
+  directory: Directory,
+  name: string,
+): Promise<{ readonly bytes: number; readonly files: number } | null> {
+  const stat = await lstat(directory.at(name)).catch((error: unknown) => {
+    if (isMissing(error)) return null;
+    throw error;
+  });
+  if (stat === null) return null;
+  return stat.isFile() ? { bytes: stat.size, files: 1 } : { bytes: 0, files: 0 };
+}
+
+/** Puts a finished file of the same volume in its place at once; readers see the old one or the new one. Sync the directory after it. */
 export async function moveInto(directory: Directory, name: string, from: string): Promise<void> {
+  if ((await bytesAt(directory, name)) === null) await mustNotClash(directory, name);
   await rename(from, directory.at(name));
-  await directory.handle.sync();
+}
+
+export interface Removed {
+  bytes: number;
+  files: number;
+  directories: number;
 }
 
 /** Removes a file, a link or a whole tree, never through a link. What is gone already is success; false when nothing was there. */
-export async function removeEntry(directory: Directory, name: string): Promise<boolean> {
+export async function removeEntry(directory: Directory, name: string, removed?: Removed): Promise<boolean> {
   const path = directory.at(name);
   try {
+    const was = removed === undefined ? null : await bytesAt(directory, name);
     await unlink(path);
+    if (removed !== undefined && was !== null) {
+      removed.bytes += was.bytes;
+      removed.files += was.files;
+    }
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return false;
     if (code !== 'EISDIR' && code !== 'EPERM') throw error;
   }
-  const child = await openChild(directory, name, false);
+  const child = await openChild(directory, name);
   try {
-    for (const entry of await readdir(child.at('.'))) await removeEntry(child, entry);
+    for (const entry of await readdir(child.at('.'))) await removeEntry(child, entry, removed);
   } finally {
     await child.close();
   }
   await rmdir(path);
+  if (removed !== undefined) removed.directories += 1;
   return true;
 }

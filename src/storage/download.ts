@@ -1,47 +1,16 @@
-import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemError } from '../api/problem.js';
 import { byteRange } from './byte-range.js';
-import { openDirectory, openFile, openRoot } from './directory.js';
+import { openFile } from './directory.js';
+import { etagOf, type Sums, versionOf } from './sums.js';
+import { type FilePlace, inDirectory } from './walk.js';
 
-const READ_BYTES = 2 ** 18;
+const READ_BYTES = 2 ** 19;
 /** Up to this size the sum is told unasked: the file is read twice, and the second time from memory. */
 const CHECKED_BYTES_MAX = 32 * 2 ** 20;
 
-export interface FilePlace {
-  readonly volumePath: string;
-  readonly folderId: string;
-  readonly parts: readonly string[];
-}
-
-/** Strong: it changes with every write, in place or by a new file. */
-async function etagOf(file: FileHandle): Promise<{ etag: string; size: number; modified: string }> {
-  const { ino, size, mtimeNs, ctimeNs, mtime } = await file.stat({ bigint: true });
-  const etag = `"${[ino, size, mtimeNs, ctimeNs].map((part) => part.toString(36)).join('-')}"`;
-  return { etag, size: Number(size), modified: mtime.toUTCString() };
-}
-
-async function sha256Of(file: FileHandle): Promise<string> {
-  const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(READ_BYTES);
-  for (let at = 0; ; ) {
-    const { bytesRead } = await file.read(buffer, 0, READ_BYTES, at);
-    if (bytesRead === 0) return hash.digest('hex');
-    hash.update(buffer.subarray(0, bytesRead));
-    at += bytesRead;
-  }
-}
-
-export async function openAt({ volumePath, folderId, parts }: FilePlace): Promise<FileHandle> {
-  const root = await openRoot(volumePath);
-  try {
-    const directory = await openDirectory(root, [folderId, ...parts.slice(0, -1)]);
-    return await openFile(directory, parts.at(-1) ?? '.').finally(() => directory.close());
-  } finally {
-    await root.close();
-  }
-}
+export const openAt = (place: FilePlace): Promise<FileHandle> => inDirectory(place, openFile);
 
 const matches = (header: string | undefined, etag: string): boolean =>
   header !== undefined && (header === '*' || header.split(',').some((tag) => tag.trim() === etag));
@@ -62,17 +31,23 @@ interface Answered {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly wantsChecksum: boolean;
+  readonly sums: Sums;
+  readonly volumePath: string;
 }
 
-async function answer(file: FileHandle, { request, reply, wantsChecksum }: Answered): Promise<'streams' | 'done'> {
+async function answer(
+  file: FileHandle,
+  { request, reply, wantsChecksum, sums, volumePath }: Answered,
+): Promise<'streams' | 'done'> {
   const { etag, size, modified } = await etagOf(file);
   void reply.headers({ etag, 'last-modified': modified, 'accept-ranges': 'bytes' });
   if (matches(request.headers['if-none-match'], etag)) {
     await reply.code(304).send();
     return 'done';
   }
-  if (wantsChecksum || size <= CHECKED_BYTES_MAX) {
-    const sha256 = await sha256Of(file);
+  const version = versionOf(volumePath, etag);
+  if (wantsChecksum || size <= CHECKED_BYTES_MAX || sums.known(version) !== undefined) {
+    const sha256 = await sums.of(file, version);
     const base64 = Buffer.from(sha256, 'hex').toString('base64');
     void reply.headers({ 'x-berth-sha256': sha256, 'repr-digest': `sha-256=:${base64}:` });
   }
@@ -84,16 +59,16 @@ async function answer(file: FileHandle, { request, reply, wantsChecksum }: Answe
     await reply.send(request.method === 'HEAD' ? undefined : '');
     return 'done';
   }
-  void reply.send(file.createReadStream({ start: first, end: last }));
+  void reply.send(file.createReadStream({ start: first, end: last, highWaterMark: READ_BYTES }));
   return 'streams';
 }
 
 /** Streams a file, or the range that is asked for; its SHA-256 (of the whole) when it is small, or on request. */
-export async function download(place: FilePlace, how: Answered): Promise<void> {
+export async function download(place: FilePlace, how: Omit<Answered, 'volumePath'>): Promise<void> {
   const file = await openAt(place);
   let outcome: 'streams' | 'done' = 'done';
   try {
-    outcome = await answer(file, how);
+    outcome = await answer(file, { ...how, volumePath: place.volumePath });
   } finally {
     if (outcome === 'done') await file.close();
   }

@@ -1,33 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { z } from 'zod';
 import { invalid, problem } from '../api/problem.js';
-import { moveInto, openDirectory, openRoot } from './directory.js';
+import type { uploadedSchema } from '../contract/index.js';
+import { PUT_PREFIX, partsOfVolume } from './parts.js';
+import { FILE_MODE, type Placing, placeFile } from './place-file.js';
+import type { FilePlace } from './walk.js';
 
-/** Beside the folders, where no container sees a half of a file. */
-const PARTS_DIRECTORY = '.parts';
-const FILE_MODE = 0o666;
+export type Uploaded = z.output<typeof uploadedSchema>;
 
-export interface Upload {
-  readonly volumePath: string;
-  readonly folderId: string;
-  /** At least one: the last is the file's name. */
-  readonly parts: readonly string[];
+export interface Upload extends FilePlace {
   readonly bytes: Readable;
   readonly maxBytes: number;
   /** Hexadecimal; null when the client said none. */
   readonly expectedSha256: string | null;
-}
-export interface Uploaded {
-  readonly path: string;
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
-/** Removes what uploads left that a killed proxy had begun. Call it before the first request. */
-export async function clearParts(volumePath: string): Promise<void> {
-  await rm(join(volumePath, PARTS_DIRECTORY), { recursive: true, force: true });
+  /** Hears how many came so far; throws when they are too many. */
+  readonly mustFit: (bytes: number) => void;
+  /** Run when all is well, before the file appears. */
+  readonly beforePlace: () => Promise<void>;
 }
 
 /** Counts and hashes on the way to the disk; nothing above `maxBytes` is written. */
@@ -39,8 +31,10 @@ async function receive(upload: Upload, partFile: string): Promise<{ bytes: numbe
     for await (const chunk of upload.bytes as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > upload.maxBytes) throw problem('too_large', `the token allows ${upload.maxBytes} bytes`);
+      upload.mustFit(bytes);
+      const written = file.writeFile(chunk);
       hash.update(chunk);
-      await file.writeFile(chunk);
+      await written;
     }
     await file.chmod(FILE_MODE);
     await file.sync();
@@ -50,30 +44,20 @@ async function receive(upload: Upload, partFile: string): Promise<{ bytes: numbe
   return { bytes, sha256: hash.digest('hex') };
 }
 
-async function place({ volumePath, folderId, parts }: Upload, partFile: string): Promise<void> {
-  const root = await openRoot(volumePath);
-  try {
-    const directory = await openDirectory(root, [folderId, ...parts.slice(0, -1)], true);
-    await moveInto(directory, parts.at(-1) ?? '', partFile).finally(() => directory.close());
-  } finally {
-    await root.close();
-  }
-}
+export const sumMismatch = (sha256: string) =>
+  invalid('', `the bytes have the SHA-256 ${sha256}, not the one that was announced`);
 
 /**
- * Receives a file beside the folder, checks its sum, syncs it and moves it into place at once: a reader never sees half
- * of it, and a cut, a wrong sum or too many bytes leave nothing. A second upload of a path replaces the first.
+ * Receives a file in one request, beside the folder, checks its sum, syncs it and moves it into place at once: a reader never
+ * sees half of it, and a cut, a wrong sum or too many bytes leave nothing. A second upload of a path replaces the first.
  */
-export async function upload(wanted: Upload): Promise<Uploaded> {
-  const directory = join(wanted.volumePath, PARTS_DIRECTORY);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const partFile = join(directory, randomBytes(16).toString('hex'));
+export async function upload(placing: Placing, wanted: Upload): Promise<Uploaded> {
+  const partFile = join(partsOfVolume(wanted.volumePath), `${PUT_PREFIX}${randomBytes(16).toString('hex')}`);
   try {
     const { bytes, sha256 } = await receive(wanted, partFile);
-    if (wanted.expectedSha256 !== null && wanted.expectedSha256 !== sha256) {
-      throw invalid('', `the bytes have the SHA-256 ${sha256}, not the one that was announced`);
-    }
-    await place(wanted, partFile);
+    if (wanted.expectedSha256 !== null && wanted.expectedSha256 !== sha256) throw sumMismatch(sha256);
+    await wanted.beforePlace();
+    await placeFile(placing, { ...wanted, partFile, bytes, sha256 });
     return { path: wanted.parts.join('/'), bytes, sha256 };
   } finally {
     await rm(partFile, { force: true });

@@ -2,7 +2,7 @@ import type { StoreContext } from './context.js';
 import { createControlStore } from './control/control-store.js';
 import { type DatabaseOptions, openDatabase } from './database.js';
 import { createEventStore } from './events.js';
-import { createFolderStore } from './folders.js';
+import { createFolderStore } from './folders/folder-store.js';
 import { createIdempotencyStore } from './idempotency.js';
 import { migrate } from './migrate.js';
 import { createNodeStore } from './nodes/node-store.js';

@@ -7,6 +7,7 @@ import { ledger } from './migrations/0004-ledger.js';
 import { scheduling } from './migrations/0005-scheduling.js';
 import { lives } from './migrations/0006-lives.js';
 import { usage } from './migrations/0008-usage.js';
+import { folders } from './migrations/0009-folders.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
@@ -16,6 +17,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0005-scheduling': scheduling,
   '0006-lives': lives,
   '0008-usage': usage,
+  '0009-folders': folders,
 };
 
 const migrationOf = (text: string): Migration => ({

@@ -57,6 +57,8 @@ export interface AdmissionContext {
   readonly folders: readonly {
     readonly asked: string;
     readonly found: { readonly id: FolderId; readonly name: string; readonly volume: string } | null;
+    /** The permission that its mounts need and the submitter has not. */
+    readonly lacks?: 'read' | 'write';
   }[];
   /** What it depends on, in the order of the request; `found` is null where the submitter can see no such session. */
   readonly dependencies: readonly { readonly asked: string; readonly found: Dependency | null }[];

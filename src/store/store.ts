@@ -1,8 +1,6 @@
 import type {
   AuditEntry,
   EndCause,
-  Folder,
-  FolderId,
   KernelId,
   LaunchOrder,
   Node,
@@ -22,10 +20,12 @@ import type {
   SnapshotPending,
   Why,
 } from '../contract/index.js';
+import type { FolderStore } from './folder-store.js';
 import type { SessionStore, Submission } from './session-store.js';
 import type { SettingsStore, TenancyStore } from './tenancy-store.js';
 import type { UsageStore } from './usage-store.js';
 
+export type { FolderPlace, FolderStore, TooManyFolders } from './folder-store.js';
 export type { Bootstrap, SettingsStore, TenancyStore } from './tenancy-store.js';
 
 /** A signal that a row calls for. It carries the attempt; an older one is ignored by the session. */
@@ -182,26 +182,6 @@ export interface NodeStore {
   }>;
   /** After lostAfter: sessions placed there get cause `node-lost` and TERMINATING. */
   failLost(name: string): Promise<readonly DueSignal[]>;
-}
-
-export interface FolderStore {
-  create(
-    folder: {
-      readonly id: FolderId;
-      readonly name: string;
-      readonly project: string | null;
-      readonly volume: string;
-      readonly usage: Folder['usage'];
-    },
-    owner: Principal,
-  ): Promise<Folder | 'exists' | 'no-project'>;
-  find(idOrName: string, viewer: Principal): Promise<Folder | null>;
-  list(page: PageQuery, viewer: Principal): Promise<Page<Folder>>;
-  /** `mounted` names the sessions that hold it. READY → PURGING; the bytes are then removed by the storage proxy, and `purged` ends it. */
-  remove(id: FolderId): Promise<'ok' | 'missing' | { readonly mountedBy: readonly string[] }>;
-  purged(id: FolderId): Promise<void>;
-  /** The oldest that are PURGING: a removal that was cut left them. */
-  purging(limit: number): Promise<readonly Pick<Folder, 'id' | 'volume'>[]>;
 }
 
 export interface IdempotencyStore {

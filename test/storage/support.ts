@@ -79,6 +79,7 @@ export async function startTestStorage(): Promise<TestStorage> {
       readdirSync(directory, { recursive: true, withFileTypes: true })
         .filter((entry) => !entry.isDirectory())
         .map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1))
+        .filter((path) => path !== '.parts/used-tokens')
         .toSorted(),
     async close() {
       await app.close();

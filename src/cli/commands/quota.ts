@@ -14,6 +14,8 @@ interface SetOptions {
   readonly mem?: string;
   readonly sessions?: string;
   readonly pending?: string;
+  readonly folders?: string;
+  readonly folderBytes?: string;
 }
 
 export function registerQuota(program: Command): void {
@@ -42,6 +44,8 @@ export function registerQuota(program: Command): void {
     .option('--mem <bytes>', '64Gi')
     .option('--sessions <n>', 'sessions at once, from placement to release')
     .option('--pending <n>', 'sessions that wait')
+    .option('--folders <n>', 'folders, those in the trash too')
+    .option('--folder-bytes <bytes>', 'bytes in folders: 500Gi')
     .action(
       action<SetOptions>(async ({ client, out }, { args: [text = ''], options }) => {
         const name = parseQuotaName(text);
@@ -60,6 +64,8 @@ const LIMITS = [
   ['mem', 'memoryBytes', parseBytes],
   ['sessions', 'sessions', parseCount],
   ['pending', 'pendingSessions', parseCount],
+  ['folders', 'folders', parseCount],
+  ['folderBytes', 'folderBytes', parseBytes],
 ] as const;
 
 export function changedLimits(limits: QuotaLimits, options: SetOptions): QuotaLimits {

@@ -1,10 +1,12 @@
 import type { CreateSession, FolderId, GroupPolicy, Principal, Refusal, SessionId } from '../../contract/index.js';
+import { readTerms } from '../budgets/read-facts.js';
 import type { Database, Runner } from '../database.js';
 import { type NodeCache, readNodeFacts } from '../nodes/read-snapshot-nodes.js';
 import type { AdmissionContext, SessionAttributes, Submission } from '../session-store.js';
 import { type QuotaScopeId, readQuotas } from '../settings/held.js';
 import { sql } from '../sql.js';
 import { readAttributes } from './attributes.js';
+import { mountLacks } from './mount-rights.js';
 import { readDependencies } from './read-dependencies.js';
 
 interface SubmissionRow {
@@ -84,16 +86,21 @@ async function readPendingCounts(tx: Runner, scopes: readonly QuotaScopeId[], qu
   return pending;
 }
 
-async function readFolders(tx: Runner, submission: Submission, projectId: string | undefined) {
-  const asked = [...new Set(submission.spec.mounts.map((mount) => mount.folder))];
+/** The user's own of that name first, then one of the session's project. One on which it may not do what the mount needs is refused by name. */
+async function readFolders(tx: Runner, { spec, principal }: Submission, projectId: string | undefined) {
+  const asked = [...new Set(spec.mounts.map((mount) => mount.folder))];
   if (asked.length === 0) return [];
-  const rows = await tx.rows<{ id: FolderId; name: string; volume: string }>(sql`
-    SELECT f.id, f.name, f.volume FROM folders f
-    WHERE f.state = 'READY' AND f.project_id = ${projectId ?? null} AND (f.id = ANY(${asked}) OR f.name = ANY(${asked}))`);
-  return asked.map((name) => ({
-    asked: name,
-    found: rows.find((row) => row.id === name) ?? rows.find((row) => row.name === name) ?? null,
-  }));
+  const rows = await tx.rows<{ id: FolderId; name: string; volume: string; rights: readonly string[] }>(sql`
+    SELECT f.id, f.name, f.volume, to_json(r.rights) AS rights
+    FROM folders f CROSS JOIN LATERAL (SELECT folder_permissions(f, ${principal.userId}) AS rights) r
+    WHERE f.state = 'READY' AND r.rights && '{read,write}' AND (f.id = ANY(${asked}) OR f.name = ANY(${asked}))
+    ORDER BY (f.owned_by = 'user' AND f.owner_id = ${principal.userId}) DESC, f.project_id = ${projectId ?? null} DESC NULLS LAST, f.created_at`);
+  return asked.map((name) => {
+    const found = rows.find((row) => row.id === name) ?? rows.find((row) => row.name === name) ?? null;
+    const writes = spec.mounts.some((mount) => mount.folder === name && !mount.readOnly);
+    const lacks = found === null ? undefined : mountLacks(found.rights, writes);
+    return { asked: name, found, ...(lacks === undefined ? {} : { lacks }) };
+  });
 }
 
 async function contextOf(tx: Runner, cache: NodeCache, submission: Submission): Promise<AdmissionContext> {
@@ -117,6 +124,7 @@ async function contextOf(tx: Runner, cache: NodeCache, submission: Submission): 
     isMember: project?.is_member ?? false,
     group,
     nodes: group === null ? [] : await readNodeFacts(tx, group.name, cache),
+    budgets: group?.policy.order === 'fair-share' ? await readTerms(tx) : null,
     quotas,
     pending: await readPendingCounts(tx, scopes, quotas),
     nameTakenBy: taken?.id ?? null,
