@@ -1,3 +1,4 @@
+import { createBudgetStore } from './budgets/budget-store-of.js';
 import type { StoreContext } from './context.js';
 import { createControlStore } from './control/control-store.js';
 import { type DatabaseOptions, openDatabase } from './database.js';
@@ -25,6 +26,7 @@ export function createStore(options: DatabaseOptions): Store {
     nodes: createNodeStore(context),
     tenancy: createTenancyStore(context),
     settings: createSettingsStore(context),
+    budgets: createBudgetStore(context),
     folders: createFolderStore(context),
     idempotency: createIdempotencyStore(context),
     events: createEventStore(context),

@@ -6,6 +6,7 @@ import { sessions } from './migrations/0003-sessions.js';
 import { ledger } from './migrations/0004-ledger.js';
 import { scheduling } from './migrations/0005-scheduling.js';
 import { lives } from './migrations/0006-lives.js';
+import { budgets } from './migrations/0007-budgets.js';
 import { usage } from './migrations/0008-usage.js';
 import { folders } from './migrations/0009-folders.js';
 
@@ -16,6 +17,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0004-ledger': ledger,
   '0005-scheduling': scheduling,
   '0006-lives': lives,
+  '0007-budgets': budgets,
   '0008-usage': usage,
   '0009-folders': folders,
 };

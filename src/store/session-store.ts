@@ -1,4 +1,6 @@
+import type { BudgetFacts } from '../budgets/budget-facts.js';
 import type {
+  BudgetId,
   CreateSession,
   Dependency,
   EndCause,
@@ -44,6 +46,8 @@ export interface AdmissionContext {
     readonly waiting: number;
   } | null;
   readonly nodes: readonly SnapshotNode[];
+  /** The tree, where the group orders by fair share; null elsewhere. */
+  readonly budgets: Pick<BudgetFacts, 'at' | 'settings' | 'presentMilliGpus' | 'rows'> | null;
   readonly quotas: readonly SnapshotQuota[];
   /** Sessions that wait now, by scope, against `pendingSessions`. */
   readonly pending: readonly {
@@ -141,7 +145,12 @@ export type Notice = 'stop' | 'stale' | { readonly graceMs: number; readonly cau
 export interface SessionStore {
   readAdmission(sessionId: SessionId): Promise<AdmissionContext | null>;
   /** Inserts the row as PENDING with its kernels and its first event. A second call changes nothing. */
-  insertPending(context: AdmissionContext, kernels: readonly AdmittedKernel[]): Promise<SessionAttributes>;
+  insertPending(
+    context: AdmissionContext,
+    kernels: readonly AdmittedKernel[],
+    /** What the admission decided that it charges; a budget that was closed since then leaves it unallocated. */
+    budgetId?: BudgetId | null,
+  ): Promise<SessionAttributes>;
   /** Keeps the refusal as the submission's answer, so that a retry gets the same one. */
   recordRefusal(sessionId: SessionId, refusal: Refusal): Promise<void>;
   refusalOf(sessionId: SessionId): Promise<Refusal | null>;
@@ -201,7 +210,7 @@ export interface SessionStore {
   /** What the admission of this submission would decide from, though nothing is stored: for `?dryRun=true`. */
   previewAdmission(submission: Submission): Promise<AdmissionContext>;
   /** As waiting candidate for `?dryRun=true`, with the ids it would get; nothing is written. `context` resolves what it depends on. */
-  candidate(submission: Submission, context?: AdmissionContext): SnapshotPending;
+  candidate(submission: Submission, context?: AdmissionContext, budgetId?: BudgetId | null): SnapshotPending;
 }
 
 export interface SessionQuery extends PageQuery {

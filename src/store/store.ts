@@ -21,6 +21,7 @@ import type {
   Why,
 } from '../contract/index.js';
 import type { FolderStore } from './folder-store.js';
+import type { BudgetStore } from './budget-store.js';
 import type { SessionStore, Submission } from './session-store.js';
 import type { SettingsStore, TenancyStore } from './tenancy-store.js';
 import type { UsageStore } from './usage-store.js';
@@ -261,6 +262,7 @@ export interface Store {
   readonly nodes: NodeStore;
   readonly tenancy: TenancyStore;
   readonly settings: SettingsStore;
+  readonly budgets: BudgetStore;
   readonly folders: FolderStore;
   readonly idempotency: IdempotencyStore;
   readonly events: EventStore;

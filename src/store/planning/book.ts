@@ -1,4 +1,5 @@
 import type { Placed } from '../../contract/index.js';
+import { isFairShare } from '../budgets/raise-fair-share.js';
 import type { Runner } from '../database.js';
 import { json, sql } from '../sql.js';
 import type { Committed } from '../store.js';
@@ -46,6 +47,17 @@ const AFRESH = sql`
   preempt_cause = NULL, preempt_for = NULL, preempt_then = NULL, preempt_grace_ms = NULL, preempt_breaks_min = false,
   preempt_asked_at = NULL, preempt_seen_at = NULL`;
 
+/** Thousandths of a GPU by what the devices' models count: a share counts its part of the device. Kept where the group orders by fair share. */
+const GPU_TIME = sql`
+  CROSS JOIN LATERAL (
+    SELECT d.milli_gpus, d.milli_gpus > 0 AND ${isFairShare(sql`g.policy`)} AS is_kept
+    FROM resource_groups g CROSS JOIN LATERAL (
+      SELECT coalesce(sum(ceil(gpu_factor(b.settings, d.model)
+        * CASE WHEN c.share IS NULL THEN 1000 ELSE ceil(1000.0 * c.share / d.memory_bytes) END / 1000)), 0)::bigint AS milli_gpus
+      FROM budget_settings b CROSS JOIN jsonb_array_elements_text(c."deviceIds") AS chosen_device(id)
+      JOIN devices d ON d.node = c.node AND d.id = chosen_device.id) d
+    WHERE g.name = m.group_name) t`;
+
 /** One statement: the sessions move on, each kernel is reserved, each device or share held, room kept for them is given up, and each is told. */
 export async function book(tx: Runner, placed: readonly Placed[]): Promise<readonly BookedSession[]> {
   if (placed.length === 0) return [];
@@ -61,16 +73,19 @@ export async function book(tx: Runner, placed: readonly Placed[]): Promise<reado
         signalled_at = now(), reason = 'placed', reason_class = 'starting', reason_since = now(), message = c.explanation,
         blockers = '[]', violations = '[]', node_verdict = NULL, health = 'none', health_sends = 0, ${AFRESH}
       FROM jsonb_to_recordset(${json(sessions)}::jsonb) AS c("sessionId" text, explanation text, nodes jsonb)
-      WHERE s.id = c."sessionId" RETURNING s.id, s.attempt, s.user_id, s.project_id, s.domain_id, c.explanation, c.nodes),
+      WHERE s.id = c."sessionId" RETURNING s.id, s.attempt, s.user_id, s.project_id, s.domain_id, s.group_name, s.budget_id, s.min_runtime_ms,
+        c.explanation, c.nodes),
     chosen AS (
       SELECT * FROM jsonb_to_recordset(${json(kernels)}::jsonb)
         AS c("kernelId" text, "sessionId" text, node text, epoch bigint, share bigint, "deviceIds" jsonb)),
     reserved AS (
       INSERT INTO reservations (kernel_id, attempt, session_id, user_id, project_id, domain_id, node, epoch,
-        cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes)
+        cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, milli_gpus, budget_id, allocated, fair_share)
       SELECT k.id, m.attempt, m.id, m.user_id, m.project_id, m.domain_id, c.node, c.epoch,
-        k.cpu_milli, k.memory_bytes, k.gpu_count, k.gpu_memory_bytes
-      FROM chosen c JOIN kernels k ON k.id = c."kernelId" JOIN moved m ON m.id = c."sessionId" ORDER BY c.node, c.epoch
+        k.cpu_milli, k.memory_bytes, k.gpu_count, k.gpu_memory_bytes, t.milli_gpus, l.id,
+        t.is_kept AND l.id IS NOT NULL AND m.min_runtime_ms > 0, t.is_kept
+      FROM chosen c JOIN kernels k ON k.id = c."kernelId" JOIN moved m ON m.id = c."sessionId"
+      LEFT JOIN open_leaves l ON l.id = m.budget_id ${GPU_TIME} ORDER BY c.node, c.epoch
       RETURNING id, kernel_id, attempt, session_id, node),
     holds AS (
       INSERT INTO device_holds (reservation_id, node, device_id, session_id, kernel_id, attempt, memory_bytes)

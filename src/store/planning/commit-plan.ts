@@ -6,6 +6,7 @@ import { book } from './book.js';
 import { bookable } from './bookable.js';
 import { markDirty } from './dirty.js';
 import { endWaiting, groupsBehind } from './end-waiting.js';
+import { writeOrder } from './group-order.js';
 import { giveUpRoom, keepRoom } from './keep-room.js';
 import { type LockedSessions, lockSessions, stillWaits } from './lock-sessions.js';
 import { orderNodes } from './node-orders.js';
@@ -64,6 +65,7 @@ async function carryOut(tx: Runner, plan: Plan): Promise<CommitResult> {
   }
   const grown = await orderNodes(tx, plan);
   const waiting = plan.waiting.filter((one) => !orders.droppedFor.has(one.sessionId));
+  await writeOrder(tx, plan);
   const told = await writeReasons(tx, { waiting, reservations: plan.reservations });
   const signals: readonly DueSignal[] = [...stopped, ...ended];
   const kicks = [

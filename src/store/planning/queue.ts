@@ -2,8 +2,8 @@ import type { Page, PageQuery, QueueEntry, Slots } from '../../contract/index.js
 import { decodeCursor, pageOfRows } from '../cursor.js';
 import type { Runner } from '../database.js';
 import { policyOf } from '../settings/policy.js';
-import { sql } from '../sql.js';
-import type { QueuePlace } from './read-pending.js';
+import { type Sql, sql } from '../sql.js';
+import { waitingOf } from './group-order.js';
 import { type QueueState, reasonView } from './reason-view.js';
 import { WAITING_COLUMNS, type WaitingRow } from './waiting-row.js';
 
@@ -16,51 +16,77 @@ interface GroupRow {
   readonly submittedAt: string | null;
 }
 
+/** A place in the line: `place` first, which is 0 for all where the queue's own order holds. */
+export interface LinePlace {
+  readonly place: number;
+  readonly queueRank: number;
+  readonly submittedAt: string;
+  readonly id: string;
+}
+
 export async function readQueueState(tx: Runner, group: string): Promise<QueueState | null> {
   const row = await tx.first<GroupRow>(sql`
     SELECT g.name, g.policy, b.id, b.name AS session, b.queue_rank AS "queueRank", b.submitted_at AS "submittedAt"
     FROM resource_groups g LEFT JOIN sessions b ON b.id = g.blocked_by AND b.state = 'PENDING' WHERE g.name = ${group}`);
   if (row === undefined) return null;
   const { name, policy, id, session, queueRank, submittedAt } = row;
-  const blocker =
-    id === null || queueRank === null || submittedAt === null
-      ? null
-      : { id, name: session ?? id, queueRank, submittedAt };
-  return { name, policy: policyOf(policy), blocker };
+  const known = policyOf(policy);
+  const isNone = id === null || queueRank === null || submittedAt === null || known.order === 'fair-share';
+  return { name, policy: known, blocker: isNone ? null : { id, name: session ?? id, queueRank, submittedAt } };
 }
 
-/** Counted from the queue's index alone. */
+const ORDER = sql`queue_rank, submitted_at, id`;
+/** Of two like these `place` is the same for all, and left out so that the queue's index serves. */
+function beside({ policy }: QueueState, sign: '<' | '>', { place, queueRank, submittedAt, id }: LinePlace): Sql {
+  const compare = sign === '<' ? sql`<` : sql`>`;
+  const key = sql`${queueRank}::int, ${submittedAt}::timestamptz, ${id}::text`;
+  return policy.order === 'fair-share'
+    ? sql`(place, ${ORDER}) ${compare} (${place}::bigint, ${key})`
+    : sql`(${ORDER}) ${compare} (${key})`;
+}
+const isFair = ({ policy }: QueueState): boolean => policy.order === 'fair-share';
+
+/** Where the session stands that waits in this queue. */
+export async function readPlace(tx: Runner, queue: QueueState, sessionId: string): Promise<LinePlace | undefined> {
+  return tx.first<LinePlace>(sql`
+    SELECT place, queue_rank AS "queueRank", submitted_at AS "submittedAt", id
+    FROM ${waitingOf(queue.name, isFair(queue))} w WHERE id = ${sessionId}`);
+}
+
+/** Counted from the queue's index alone where the queue's own order holds. */
 export async function readAhead(
   tx: Runner,
-  group: string,
-  place: QueuePlace,
+  queue: QueueState,
+  place: LinePlace,
 ): Promise<{ readonly ahead: number; readonly gpusAhead: number }> {
   const row = await tx.first<{ ahead: number; gpusAhead: number }>(sql`
-    SELECT count(*)::int AS ahead, coalesce(sum(gpu_count), 0)::bigint AS "gpusAhead" FROM sessions
-    WHERE group_name = ${group} AND state = 'PENDING'
-      AND (queue_rank, submitted_at, id) < (${place.queueRank}::int, ${place.submittedAt}::timestamptz, ${place.id}::text)`);
+    SELECT count(*)::int AS ahead, coalesce(sum(gpu_count), 0)::bigint AS "gpusAhead"
+    FROM ${waitingOf(queue.name, isFair(queue))} w WHERE ${beside(queue, '<', place)}`);
   return row ?? { ahead: 0, gpusAhead: 0 };
 }
 
 type EntryRow = WaitingRow &
-  Slots & { readonly name: string; readonly user: string; readonly project: string; readonly priority: number };
+  Slots & {
+    readonly name: string;
+    readonly user: string;
+    readonly project: string;
+    readonly priority: number;
+    readonly place: number;
+  };
 
 const readPage = (
   tx: Runner,
-  group: string,
-  { after, limit }: { readonly after: QueuePlace | null; readonly limit: number },
+  queue: QueueState,
+  { after, limit }: { readonly after: LinePlace | null; readonly limit: number },
 ) => {
-  const behind =
-    after === null
-      ? sql`true`
-      : sql`(queue_rank, submitted_at, id) > (${after.queueRank}::int, ${after.submittedAt}::timestamptz, ${after.id}::text)`;
+  const behind = after === null ? sql`true` : beside(queue, '>', after);
+  const order = isFair(queue) ? sql`place, ${ORDER}` : ORDER;
   return tx.rows<EntryRow>(sql`
-    SELECT ${WAITING_COLUMNS}, s.name, u.name AS user, p.name AS project, s.priority, s.cpu_milli AS "cpuMilli",
+    SELECT ${WAITING_COLUMNS}, s.place, s.name, u.name AS user, p.name AS project, s.priority, s.cpu_milli AS "cpuMilli",
       s.memory_bytes AS "memoryBytes", s.gpu_count AS "gpuCount", s.gpu_memory_bytes AS "gpuMemoryBytes"
-    FROM (SELECT * FROM sessions WHERE group_name = ${group} AND state = 'PENDING' AND ${behind}
-          ORDER BY queue_rank, submitted_at, id LIMIT ${limit}) s
+    FROM (SELECT * FROM ${waitingOf(queue.name, isFair(queue))} w WHERE ${behind} ORDER BY ${order} LIMIT ${limit}) s
     JOIN users u ON u.id = s.user_id JOIN projects p ON p.id = s.project_id
-    ORDER BY s.queue_rank, s.submitted_at, s.id`);
+    ORDER BY s.place, s.queue_rank, s.submitted_at, s.id`);
 };
 
 interface Numbered {
@@ -90,22 +116,22 @@ function numbered(
   });
 }
 
-const placeOf = (cursor: string | undefined): QueuePlace | null => {
-  const [submittedAt, rank, id] = decodeCursor(cursor, 3) ?? [];
+const placeOf = (cursor: string | undefined): LinePlace | null => {
+  const [submittedAt, rank, id, place] = decodeCursor(cursor, 4) ?? [];
   if (submittedAt === undefined || rank === undefined || id === undefined || !/^-?\d{1,3}$/.test(rank)) return null;
-  return { queueRank: Number(rank), submittedAt, id };
+  return { place: /^\d{1,10}$/.test(place ?? '') ? Number(place) : 0, queueRank: Number(rank), submittedAt, id };
 };
 
 /** One consistent view: positions, reasons and the blocker belong together. */
 export async function readQueue(tx: Runner, group: string, query: PageQuery): Promise<Page<QueueEntry> | null> {
   const queue = await readQueueState(tx, group);
   if (queue === null) return null;
-  const rows = await readPage(tx, group, { after: placeOf(query.cursor), limit: query.limit + 1 });
+  const rows = await readPage(tx, queue, { after: placeOf(query.cursor), limit: query.limit + 1 });
   const first = rows[0];
   const ahead =
-    query.cursor === undefined || first === undefined ? { ahead: 0, gpusAhead: 0 } : await readAhead(tx, group, first);
+    query.cursor === undefined || first === undefined ? { ahead: 0, gpusAhead: 0 } : await readAhead(tx, queue, first);
   return pageOfRows(numbered(rows, ahead), query, {
     item: (entry) => toEntry(entry, queue),
-    key: ({ row }) => [row.submittedAt, String(row.queueRank), row.id],
+    key: ({ row }) => [row.submittedAt, String(row.queueRank), row.id, String(row.place)],
   });
 }

@@ -1,4 +1,5 @@
 import type { GroupPolicy, Snapshot, SnapshotGuarantee, SnapshotHold } from '../../contract/index.js';
+import { readForGroup } from '../budgets/for-group.js';
 import type { Runner } from '../database.js';
 import { type NodeCache, readSnapshotNodes } from '../nodes/read-snapshot-nodes.js';
 import { readAllQuotas } from '../settings/held.js';
@@ -45,7 +46,7 @@ export async function readBase(
   { cache, running }: { readonly cache: NodeCache; readonly running: 'always' | 'where it matters' },
 ): Promise<Base | null> {
   const row = await tx.first<GroupRow>(
-    sql`SELECT name, generation, policy, now() AS taken_at FROM resource_groups WHERE name = ${group}`,
+    sql`SELECT name, generation, policy, now()::timestamptz(3) AS taken_at FROM resource_groups WHERE name = ${group}`,
   );
   if (row === undefined) return null;
   const policy = policyOf(row.policy);
@@ -58,7 +59,7 @@ export async function readBase(
     nodes: [...(await readSnapshotNodes(tx, group, { cache, withFolders: flags.hasMounts }))],
     quotas: [...(await readAllQuotas(tx))],
     guarantees: await readGuarantees(tx, policy),
-    budgets: null,
+    budgets: policy.order === 'fair-share' ? await readForGroup(tx, group, row.taken_at) : null,
     running: isRead ? [...(await readRunning(tx, group))] : [],
     holds: flags.hasHolds ? await readHolds(tx, group) : [],
   };

@@ -22,6 +22,7 @@ export async function readFlags(tx: Runner, group: string): Promise<PassFlags> {
 
 /** Whether a pass can decide anything from those who hold room: a superset of what the scheduler asks for. */
 export const runningMatters = (policy: GroupPolicy, flags: PassFlags): boolean =>
+  policy.order === 'fair-share' ||
   policy.backfill !== 'none' ||
   policy.preemption.enabled ||
   policy.guarantees.length > 0 ||

@@ -55,7 +55,8 @@ const COLUMNS = sql`
   s.id, s.name, s.version, s.user_id AS "userId", s.project_id AS "projectId", s.domain_id AS "domainId", s.priority, s.queue_rank,
   s.submitted_at AS "submittedAt", s.architecture, s.gpu_model AS "gpuModel", s.cluster_mode AS "clusterMode", s.kind, s.attempt,
   s.min_runtime_ms, s.max_runtime_ms, s.grace_ms, s.preemptible, s.starts_at AS "startsAt", s.retry_at AS "retryAt",
-  s.avoid_nodes AS avoid, s.image, s.wishes AS given_wishes, s.decay_tries, s.decay_counted_at, s.blocked_since`;
+  s.avoid_nodes AS avoid, s.image, s.wishes AS given_wishes, s.decay_tries, s.decay_counted_at, s.blocked_since,
+  CASE WHEN s.budget_id IS NOT NULL THEN (SELECT l.id FROM open_leaves l WHERE l.id = s.budget_id) END AS "budgetId"`;
 const KERNELS = sql`
   SELECT json_agg(json_build_object('id', id, 'role', role, 'rank', rank, 'slots', json_build_object(
     'cpuMilli', cpu_milli, 'memoryBytes', memory_bytes, 'gpuCount', gpu_count, 'gpuMemoryBytes', gpu_memory_bytes))

@@ -3,7 +3,10 @@ import type { Runner } from '../database.js';
 import { sql } from '../sql.js';
 
 interface RunningRow
-  extends Omit<SnapshotRunning, 'kernels' | 'minRuntimeSeconds' | 'maxRuntimeSeconds' | 'gracePeriodSeconds'> {
+  extends Omit<
+    SnapshotRunning,
+    'kernels' | 'budgetId' | 'minRuntimeSeconds' | 'maxRuntimeSeconds' | 'gracePeriodSeconds'
+  > {
   readonly min_runtime_ms: number;
   readonly max_runtime_ms: number | null;
   readonly grace_ms: number;
@@ -21,7 +24,7 @@ const readSessions = (tx: Runner, group: string): Promise<RunningRow[]> =>
   tx.rows<RunningRow>(sql`
     SELECT s.id, s.name, s.version, s.attempt, s.user_id AS "userId", s.project_id AS "projectId", s.domain_id AS "domainId", s.kind,
       s.priority, s.submitted_at AS "submittedAt", s.placed_at AS "placedAt", s.started_at AS "startedAt", s.min_runtime_ms,
-      s.max_runtime_ms, s.grace_ms, s.preemptible, s.wishes->>'replicaGroup' AS "replicaGroup", ${GONE_BY} AS "goneBy"
+      s.max_runtime_ms, s.grace_ms, s.preemptible, s.resumable, s.wishes->>'replicaGroup' AS "replicaGroup", ${GONE_BY} AS "goneBy"
     FROM sessions s WHERE ${ofGroup(group)} ORDER BY s.id`);
 
 interface HoldRow {
@@ -57,23 +60,28 @@ interface RoomRow {
   readonly memoryBytes: number;
   readonly gpuCount: number;
   readonly gpuMemoryBytes: number;
+  readonly budgetId: SnapshotRunning['budgetId'];
 }
+type Rooms = ReadonlyMap<string, { readonly budgetId: SnapshotRunning['budgetId']; readonly kernels: SnapshotRoom[] }>;
 
-async function readRooms(tx: Runner, group: string): Promise<ReadonlyMap<string, SnapshotRoom[]>> {
+/** The budget is the one of the booking, by what counts now; none where it is not charged though it has a minimum runtime. */
+async function readRooms(tx: Runner, group: string): Promise<Rooms> {
   const held = await readHeld(tx, group);
   const rows = await tx.rows<RoomRow>(sql`
     SELECT r.session_id AS session, r.id AS reservation, r.kernel_id AS "kernelId", r.node, r.cpu_milli AS "cpuMilli",
-      r.memory_bytes AS "memoryBytes", r.gpu_count AS "gpuCount", r.gpu_memory_bytes AS "gpuMemoryBytes"
+      r.memory_bytes AS "memoryBytes", r.gpu_count AS "gpuCount", r.gpu_memory_bytes AS "gpuMemoryBytes",
+      CASE WHEN r.budget_id IS NOT NULL AND (r.allocated OR s.min_runtime_ms = 0) THEN (
+        SELECT h.home FROM budget_homes h WHERE h.id = r.budget_id) END AS "budgetId"
     FROM reservations r JOIN sessions s ON s.id = r.session_id AND s.attempt = r.attempt
     WHERE r.released_at IS NULL AND ${ofGroup(group)} ORDER BY r.kernel_id`);
-  const rooms = new Map<string, SnapshotRoom[]>();
-  for (const { session, reservation, kernelId, node, ...asked } of rows) {
+  const rooms = new Map<string, { budgetId: SnapshotRunning['budgetId']; kernels: SnapshotRoom[] }>();
+  for (const { session, reservation, kernelId, node, budgetId, ...asked } of rows) {
     const { devices = [], memoryBytes = null } = held.get(reservation) ?? {};
     const slots = memoryBytes === null ? asked : { ...asked, gpuMemoryBytes: memoryBytes };
     const room = { kernelId, node, deviceIds: devices, slots };
     const found = rooms.get(session);
-    if (found === undefined) rooms.set(session, [room]);
-    else found.push(room);
+    if (found === undefined) rooms.set(session, { budgetId, kernels: [room] });
+    else found.kernels.push(room);
   }
   return rooms;
 }
@@ -86,13 +94,13 @@ export async function readRunning(tx: Runner, group: string): Promise<readonly S
   const rooms = await readRooms(tx, group);
   const rows = await readSessions(tx, group);
   return rows.flatMap(({ min_runtime_ms, max_runtime_ms, grace_ms, ...row }) => {
-    const kernels = rooms.get(row.id);
-    if (kernels === undefined) return [];
+    const held = rooms.get(row.id);
+    if (held === undefined) return [];
     const bounds = {
       minRuntimeSeconds: min_runtime_ms / 1000,
       maxRuntimeSeconds: max_runtime_ms === null ? null : max_runtime_ms / 1000,
       gracePeriodSeconds: grace_ms / 1000,
     };
-    return [{ ...row, ...bounds, kernels }];
+    return [{ ...row, ...bounds, ...held }];
   });
 }

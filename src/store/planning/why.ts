@@ -3,7 +3,7 @@ import type { Runner } from '../database.js';
 import { sql } from '../sql.js';
 import { IDLE } from '../usage/list-usage.js';
 import { actionsFor } from './actions-for.js';
-import { readAhead, readQueueState } from './queue.js';
+import { readAhead, readPlace, readQueueState } from './queue.js';
 import { type ReasonView, reasonView } from './reason-view.js';
 import { WAITING_COLUMNS, type WaitingRow } from './waiting-row.js';
 
@@ -67,7 +67,8 @@ async function whyWaiting(tx: Runner, row: WhyRow, history: Why['history']): Pro
   const queue = await readQueueState(tx, row.group);
   if (queue === null) return null;
   const view = reasonView(row, queue);
-  const { ahead, gpusAhead } = await readAhead(tx, row.group, row);
+  const place = await readPlace(tx, queue, row.id);
+  const { ahead, gpusAhead } = await readAhead(tx, queue, place ?? { ...row, place: 0 });
   return {
     ...common(row, history),
     class: REASONS[view.reason],

@@ -1,4 +1,11 @@
-import type { CreateSession, KernelId, Principal, SnapshotKernel, SnapshotPending } from '../../contract/index.js';
+import type {
+  BudgetId,
+  CreateSession,
+  KernelId,
+  Principal,
+  SnapshotKernel,
+  SnapshotPending,
+} from '../../contract/index.js';
 import type { AdmissionContext, Submission } from '../session-store.js';
 import { madeUpName } from './insert-pending.js';
 import { maxRuntimeOf, wishedFields } from './request-fields.js';
@@ -23,7 +30,11 @@ const projectOf = (spec: CreateSession, principal: Principal): string => {
 };
 
 /** As it would wait, without a trace in the ledger. Without `context` it depends on nothing and has no limit but its own. */
-export const candidate = (submission: Submission, context?: AdmissionContext): SnapshotPending => ({
+export const candidate = (
+  submission: Submission,
+  context?: AdmissionContext,
+  budgetId: BudgetId | null = null,
+): SnapshotPending => ({
   ...wishedFields(submission.spec),
   maxRuntimeSeconds: maxRuntimeOf(submission.spec, context?.group?.policy) ?? null,
   id: submission.sessionId,
@@ -32,7 +43,7 @@ export const candidate = (submission: Submission, context?: AdmissionContext): S
   userId: submission.principal.userId,
   projectId: context?.project?.id ?? projectOf(submission.spec, submission.principal),
   domainId: submission.principal.domainId,
-  budgetId: null,
+  budgetId,
   priority: submission.spec.priority,
   submittedAt: submission.submittedAt,
   architecture: submission.spec.architecture ?? null,

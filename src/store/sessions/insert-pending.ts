@@ -1,4 +1,4 @@
-import type { CreateSession, SessionId } from '../../contract/index.js';
+import type { BudgetId, CreateSession, SessionId } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { recordEvent } from '../record-event.js';
 import type { AdmissionContext, AdmittedKernel, SessionAttributes, StopRequest } from '../session-store.js';
@@ -17,7 +17,11 @@ const total = (kernels: readonly AdmittedKernel[], slot: keyof AdmittedKernel['s
   kernels.reduce((sum, kernel) => sum + kernel.slots[slot], 0);
 
 /** The row's spec is what holds: with the maximum runtime that the group gives to a request without one. */
-async function insertRow(tx: Runner, context: AdmissionContext, kernels: readonly AdmittedKernel[]): Promise<boolean> {
+async function insertRow(
+  tx: Runner,
+  context: AdmissionContext,
+  { kernels, budgetId }: { readonly kernels: readonly AdmittedKernel[]; readonly budgetId: BudgetId | null },
+): Promise<boolean> {
   const { submission, project } = context;
   const { principal, sessionId } = submission;
   const maxRuntimeSeconds = maxRuntimeOf(submission.spec, context.group?.policy);
@@ -25,11 +29,12 @@ async function insertRow(tx: Runner, context: AdmissionContext, kernels: readonl
     maxRuntimeSeconds === undefined ? submission.spec : { ...submission.spec, maxRuntimeSeconds };
   const inserted = await tx.run(sql`
     INSERT INTO sessions (id, name, kind, state, user_id, project_id, domain_id, group_name, spec, labels, architecture,
-      gpu_model, cluster_mode, priority, cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, submitted_at)
+      gpu_model, cluster_mode, priority, cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, budget_id, submitted_at)
     SELECT ${sessionId}, ${spec.name ?? madeUpName(spec.kind, sessionId)}, ${spec.kind}, 'PENDING', ${principal.userId},
       p.id, p.domain_id, ${spec.group}, ${json(spec)}::jsonb, ${json(spec.labels)}::jsonb, ${spec.architecture ?? null},
       ${spec.gpuModel ?? null}, ${spec.clusterMode}, ${spec.priority}, ${total(kernels, 'cpuMilli')},
-      ${total(kernels, 'memoryBytes')}, ${total(kernels, 'gpuCount')}, ${total(kernels, 'gpuMemoryBytes')}, ${submission.submittedAt}
+      ${total(kernels, 'memoryBytes')}, ${total(kernels, 'gpuCount')}, ${total(kernels, 'gpuMemoryBytes')}, ${budgetId}::text,
+      ${submission.submittedAt}
     FROM projects p WHERE p.id = ${project?.id ?? null}
     ON CONFLICT (id) DO NOTHING`);
   return inserted === 1;
@@ -97,16 +102,17 @@ async function cancelAtOnce(tx: Runner, sessionId: SessionId, stop: StopRequest)
 export async function insertPending(
   tx: Runner,
   context: AdmissionContext,
-  kernels: readonly AdmittedKernel[],
+  { kernels, budgetId }: { readonly kernels: readonly AdmittedKernel[]; readonly budgetId: BudgetId | null },
 ): Promise<SessionAttributes> {
   const { sessionId, principal } = context.submission;
   const submission = await tx.first<{ stop: StopRequest | null }>(
     sql`SELECT stop FROM submissions WHERE session_id = ${sessionId} FOR UPDATE`,
   );
-  if (await insertRow(tx, context, kernels)) {
+  if (await insertRow(tx, context, { kernels, budgetId })) {
     await insertKernels(tx, sessionId, kernels);
     await insertMounts(tx, context);
     await insertDependencies(tx, context);
+    if (budgetId !== null) await tx.run(sql`SELECT note_demand(${sessionId})`);
     const admitted = { sessionId, kind: 'state' as const, from: null, to: 'PENDING', cause: 'admitted' };
     await recordEvent(tx, { ...admitted, actor: principal.actingUserName, attempt: 0 });
     if (submission?.stop != null) await cancelAtOnce(tx, sessionId, submission.stop);

@@ -1,6 +1,8 @@
 import type { CreateSession, Session } from '../../contract/index.js';
 import { guaranteesOf } from '../../lifecycle/device-guarantees.js';
+import { contractOf } from '../../lifecycle/gpu-contract.js';
 import { protectedUntil } from '../../lifecycle/protection.js';
+import { isFairShare } from '../budgets/raise-fair-share.js';
 import { type Sql, sql } from '../sql.js';
 import { IDLE } from '../usage/list-usage.js';
 import { preemptibleOf } from './request-fields.js';
@@ -8,7 +10,12 @@ import { preemptibleOf } from './request-fields.js';
 export interface SessionRow
   extends Omit<
     Session,
-    keyof ReturnType<typeof requestedFields> | 'slots' | 'ports' | 'kernels' | 'protectedUntil' | 'expectedStart'
+    | Exclude<keyof ReturnType<typeof requestedFields>, 'budget'>
+    | 'slots'
+    | 'ports'
+    | 'kernels'
+    | 'protectedUntil'
+    | 'expectedStart'
   > {
   readonly spec: CreateSession;
   readonly cpu_milli: number;
@@ -16,6 +23,10 @@ export interface SessionRow
   readonly gpu_count: number;
   readonly gpu_memory_bytes: number;
   readonly min_runtime_ms: number;
+  readonly grace_ms: number;
+  /** The longest grace of unallocated work; null where its group does not order by fair share. */
+  readonly unallocated_grace_seconds: number | null;
+  readonly charges_leaf: boolean;
   readonly expected_start: string | null;
   readonly expected_basis: string | null;
   readonly kernels: readonly Session['kernels'][number][];
@@ -58,7 +69,11 @@ export const sessionsOf = (page: Sql): Sql => sql`
     s.project_id AS "projectId", d.name AS domain, s.group_name AS "group", s.cluster_mode AS "clusterMode", s.priority, s.spec,
     s.cpu_milli, s.memory_bytes, s.gpu_count, s.gpu_memory_bytes, s.labels, s.reason, s.message, s.result, s.cause,
     s.exit_code AS "exitCode", s.submitted_at AS "submittedAt", s.placed_at AS "placedAt", s.started_at AS "startedAt",
-    s.ended_at AS "endedAt", s.created_at AS "createdAt", s.min_runtime_ms, s.expected_start, s.expected_basis,
+    s.ended_at AS "endedAt", s.created_at AS "createdAt", s.min_runtime_ms, s.grace_ms, s.expected_start, s.expected_basis,
+    CASE WHEN s.budget_id IS NOT NULL THEN budget_path(s.budget_id) END AS budget,
+    s.budget_id IS NOT NULL AND EXISTS (SELECT 1 FROM open_leaves l WHERE l.id = s.budget_id) AS charges_leaf,
+    (SELECT coalesce((b.settings->>'unallocatedGraceSeconds')::float8, 30) FROM budget_settings b JOIN resource_groups g
+      ON g.name = s.group_name AND ${isFairShare(sql`g.policy`)}) AS unallocated_grace_seconds,
     CASE WHEN s.state = 'PENDING' THEN s.retry_at END AS "retryAt", k.kernels, m.mounts, o.host_ports, u2.depends_on AS "dependsOn", (${IDLE}) AS idle
   FROM (${page}) s JOIN users u ON u.id = s.user_id JOIN projects p ON p.id = s.project_id JOIN domains d ON d.id = s.domain_id
   CROSS JOIN LATERAL (${KERNELS}) k CROSS JOIN LATERAL (${MOUNTS}) m CROSS JOIN LATERAL (${PORTS}) o
@@ -95,14 +110,27 @@ const portsOf = ({ spec, host_ports }: Pick<SessionRow, 'spec' | 'host_ports'>):
     return { ...port, hostPort: published?.hostPort ?? null, node: published?.node ?? null };
   });
 
+const gpuContractOf = (row: SessionRow): Session['contract'] =>
+  row.unallocated_grace_seconds === null
+    ? null
+    : contractOf({
+        budget: row.charges_leaf ? row.budget : null,
+        minRuntimeSeconds: row.min_runtime_ms / 1000,
+        graceSeconds: row.grace_ms / 1000,
+        unallocatedGraceSeconds: row.unallocated_grace_seconds,
+      });
+
 export function toSession(row: SessionRow): Session {
   const { spec, cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, host_ports, kernels, ...others } = row;
-  const { min_runtime_ms, expected_start, expected_basis, ...rest } = others;
+  const { min_runtime_ms, grace_ms, expected_start, expected_basis, ...further } = others;
+  const { unallocated_grace_seconds, charges_leaf, ...rest } = further;
   const contract = { startedAt: row.startedAt, minRuntimeSeconds: min_runtime_ms / 1000 };
   const isExpected = row.state === 'PENDING' && expected_basis !== null;
   return {
     ...rest,
     ...requestedFields(spec),
+    budget: row.budget,
+    contract: gpuContractOf(row),
     kernels: withGuarantees(kernels),
     protectedUntil: RUNS.has(row.state) ? protectedUntil(contract) : null,
     expectedStart: isExpected ? { at: expected_start, basis: expected_basis } : null,

@@ -24,8 +24,8 @@ export function createSessionStore({ db, notifier, nodeCache }: StoreContext): S
     ...createSessionQueries(db),
     readAdmission: (sessionId) => readAdmission(db, nodeCache, sessionId),
     previewAdmission: (submission) => previewAdmission(db, nodeCache, submission),
-    insertPending: (context, kernels) =>
-      change(context.submission.sessionId, (tx) => insertPending(tx, context, kernels)),
+    insertPending: (context, kernels, budgetId = null) =>
+      change(context.submission.sessionId, (tx) => insertPending(tx, context, { kernels, budgetId })),
     recordRefusal: async (sessionId, refusal) => {
       await db.run(sql`
         UPDATE submissions SET refusal = coalesce(refusal, ${json(refusal)}::jsonb), answered_at = coalesce(answered_at, now())

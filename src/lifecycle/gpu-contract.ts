@@ -1,0 +1,26 @@
+import type { Session } from '../contract/index.js';
+
+export interface ContractTerms {
+  /** The open leaf that it names; null: none. */
+  readonly budget: string | null;
+  readonly minRuntimeSeconds: number;
+  readonly graceSeconds: number;
+  /** The longest grace of unallocated work that has to yield. */
+  readonly unallocatedGraceSeconds: number;
+}
+
+const seconds = (amount: number): string => `${Math.round(amount * 1000) / 1000} s`;
+
+/** What a session was promised for its GPU-time, in a group that orders by fair share. */
+export function contractOf(terms: ContractTerms): NonNullable<Session['contract']> {
+  const { budget, minRuntimeSeconds, graceSeconds, unallocatedGraceSeconds } = terms;
+  if (budget !== null && minRuntimeSeconds > 0) {
+    const message =
+      `charged to ${budget} for as long as it has its GPUs, and protected for its first ${seconds(minRuntimeSeconds)}; ` +
+      `after that it may be stopped, with ${seconds(graceSeconds)}' notice, for a budget that has had less of its share`;
+    return { allocated: true, message };
+  }
+  const why = minRuntimeSeconds > 0 ? 'no budget is charged' : 'no minimum runtime';
+  const notice = seconds(Math.min(graceSeconds, unallocatedGraceSeconds));
+  return { allocated: false, message: `${why}: free, and may be stopped at any time after ${notice}' notice` };
+}
