@@ -63,8 +63,8 @@ async function createApp(store: Store, door: TemporalDoor): Promise<FastifyInsta
   const registry = createRegistry('api');
   const seal = await readSeal(config.sealingKeyFile);
   const signer = await readTokenSigner(config.signingKeyFile);
-  const { storageUrl } = config;
-  const options = { ...DEFAULT_OPTIONS, version: VERSION, storageUrl, volumes: Object.keys(config.volumes) };
+  const { storageUrl, gatewayUrl, appsUrl } = config;
+  const options = { ...DEFAULT_OPTIONS, version: VERSION, storageUrl, gatewayUrl, appsUrl, volumes: Object.keys(config.volumes) };
   const app = await startApi({ store, door, seal, signer, registry, log, options });
   if (config.metricsPort !== undefined) {
     const server = await startMetricsServer(registry, config.metricsPort);

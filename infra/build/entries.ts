@@ -15,6 +15,7 @@ export const ENTRIES: readonly Entry[] = [
   { source: 'workers/node.ts', output: 'workers/node' },
   { source: 'workers/api.ts', output: 'workers/api' },
   { source: 'workers/storage.ts', output: 'workers/storage' },
+  { source: 'workers/gateway.ts', output: 'workers/gateway' },
 ];
 
 export const WORKFLOWS = { source: 'workflows/index.ts', output: 'workflow-bundle.js' } as const;

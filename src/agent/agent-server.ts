@@ -1,15 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { execSchema, logsQuerySchema } from '../contract/index.js';
 import type { Containers } from '../docker/containers.js';
 import type { Logger } from '../platform/log.js';
 import type { Operation, TokenCheck } from './agent-token.js';
+import { createUpgrades } from './agent-upgrades.js';
 import { sendFrames } from './frame-stream.js';
 import { containerName, type KernelRun } from './kernel-container.js';
 import { kernelLogs } from './kernel-logs.js';
 import type { LogStore } from './log-store.js';
 
-/** The agent's one port: logs of a kernel and commands in it, each under a token of the API for that run alone. */
+/** The agent's one port: logs of a kernel, commands in it and connections to it, each under a token for that run alone. */
 export interface AgentServer {
   readonly port: number;
   /** Open streams are cut. */
@@ -39,6 +41,15 @@ export async function startAgentServer(deps: AgentServerDeps, place: ServerPlace
       else problem(response, 500, 'internal');
     });
   });
+  const upgrade = createUpgrades(deps);
+  const cut = new Set<Duplex>();
+  server.on('upgrade', (request, socket, head) => {
+    cut.add(socket.once('close', () => cut.delete(socket)));
+    upgrade({ request, socket, head }).catch((error: unknown) => {
+      deps.log.error({ err: error }, 'a connection through the agent failed');
+      socket.destroy();
+    });
+  });
   await listening(server, place);
   return {
     port: (server.address() as AddressInfo).port,
@@ -46,6 +57,7 @@ export async function startAgentServer(deps: AgentServerDeps, place: ServerPlace
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        for (const socket of cut) socket.destroy();
       }),
   };
 }

@@ -7,7 +7,7 @@ export type Operation = AgentClaims['operation'];
 /** True when the header bears a token for this very run and operation. The keys are read anew, since they may change. */
 export type TokenCheck = (
   header: string | undefined,
-  asked: KernelRun & { readonly operation: Operation },
+  asked: KernelRun & { readonly operation: Operation; readonly containerPort?: number },
 ) => Promise<boolean>;
 
 export function createTokenCheck(node: string, verifyKeyFile: string): TokenCheck {
@@ -18,8 +18,9 @@ export function createTokenCheck(node: string, verifyKeyFile: string): TokenChec
       const verifier = createTokenVerifier(await readVerifyKeys(verifyKeyFile), `node/${node}`);
       const claims = agentClaimsSchema.safeParse(await verifier.verify(token));
       if (!claims.success) return false;
-      const { kernelId, attempt, operation } = claims.data;
-      return kernelId === asked.kernelId && attempt === asked.attempt && operation === asked.operation;
+      const { kernelId, attempt, operation, containerPort } = claims.data;
+      const isOfRun = kernelId === asked.kernelId && attempt === asked.attempt;
+      return isOfRun && operation === asked.operation && containerPort === asked.containerPort;
     } catch (error) {
       if (error instanceof TokenRefused) return false;
       throw error;

@@ -27,6 +27,7 @@ const handlersOf = (deps: ApiDeps): Handlers => ({
   ...nodeUpkeepHandlers(deps),
   ...agentHandlers(deps),
   ...folderHandlers(deps),
+  ...appHandlers(deps),
   ...folderSharingHandlers(deps),
   ...tenancyHandlers(deps),
   ...systemHandlers(deps),

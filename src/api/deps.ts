@@ -28,6 +28,10 @@ export interface ApiOptions {
   readonly volumes: readonly string[];
   /** Where clients reach the storage proxy. */
   readonly storageUrl: string;
+  /** Where clients reach the gateway. */
+  readonly gatewayUrl: string;
+  /** The apps of sessions are at `<port>--<session>.` before its host. */
+  readonly appsUrl: string;
   /** How long a submission waits for admission before it answers SUBMITTED. */
   readonly admissionWaitMs: number;
   readonly requestsPerMinuteMax: number;

@@ -14,6 +14,8 @@ import { measureLedger } from './ledger-metrics.js';
 import { startPurges } from './purge-folders.js';
 
 export const DEFAULT_OPTIONS = {
+  gatewayUrl: 'http://127.0.0.1:8084',
+  appsUrl: 'http://apps.localhost:8084',
   admissionWaitMs: 5_000,
   requestsPerMinuteMax: 60_000,
   purgeEveryMs: 60_000,

@@ -1,5 +1,6 @@
 import type {
   ApiKey,
+  App,
   Domain,
   Folder,
   Group,
@@ -41,6 +42,18 @@ function whyOf({ reason, cause, retryAt }: Session, now: Date): string {
 
 const startText = (start: QueueEntry['expectedStart'], now: Date): string =>
   start === null || start.at === null ? '-' : formatUntil(start.at, now);
+
+export const APP: Shown<App> = {
+  ...byNameOnly,
+  none: 'no ports; a session gets some with: berth run -p http:8000',
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'PORT', of: ({ containerPort }) => String(containerPort) },
+    { head: 'OPEN TO', of: ({ sharing }) => sharing },
+    { head: 'UNTIL', of: ({ expiresAt }, now) => (expiresAt === null ? '-' : formatUntil(expiresAt, now)) },
+    { head: 'URL', of: ({ url }) => url },
+  ],
+};
 
 export const SESSION: Shown<Session> = {
   ...byNameAndId,

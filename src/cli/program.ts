@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { registerApps } from './commands/apps.js';
 import { registerContext } from './commands/context.js';
 import { registerDemo } from './commands/demo.js';
 import { registerExec } from './commands/exec.js';
@@ -10,6 +11,7 @@ import { registerLogin } from './commands/login.js';
 import { registerLogs } from './commands/logs.js';
 import { registerNode } from './commands/node.js';
 import { registerPlan } from './commands/plan.js';
+import { registerPortForward } from './commands/port-forward.js';
 import { registerQueue } from './commands/queue.js';
 import { registerQuota } from './commands/quota.js';
 import { registerRun } from './commands/run.js';
@@ -32,6 +34,8 @@ const SECTIONS: readonly (readonly [heading: string, register: readonly ((progra
       registerInspect,
       registerLogs,
       registerExec,
+      registerApps,
+      registerPortForward,
       registerWhy,
       registerWait,
       registerStop,

@@ -177,7 +177,8 @@ export type StartFailure = z.infer<typeof startFailureSchema>;
 export const agentClaimsSchema = z.object({
   kernelId: kernelIdSchema,
   attempt: z.int(),
-  operation: z.enum(['logs', 'exec']),
+  operation: z.enum(['logs', 'exec', 'terminal', 'port']),
+  containerPort: z.int().optional().describe('of `port`: the only one that the token opens'),
   jti: z.string(),
 });
 export type AgentClaims = z.infer<typeof agentClaimsSchema>;

@@ -18,6 +18,7 @@ export interface Route {
     | 'quotas'
     | 'budgets'
     | 'folders'
+    | 'apps'
     | 'tenancy'
     | 'system';
   readonly params?: z.ZodObject;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Route } from './route.js';
+import { APP_ROUTES } from './routes-apps.js';
 import { FOLDER_ROUTES } from './routes-folders.js';
 import { NODE_ROUTES } from './routes-nodes.js';
 import { SESSION_ROUTES } from './routes-sessions.js';
@@ -14,6 +15,7 @@ export const ROUTES = {
   ...SETTINGS_ROUTES,
   ...NODE_ROUTES,
   ...FOLDER_ROUTES,
+  ...APP_ROUTES,
   ...TENANCY_ROUTES,
   ...SYSTEM_ROUTES,
   ...USAGE_ROUTES,

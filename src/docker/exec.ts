@@ -11,10 +11,22 @@ export interface ExecOptions {
   readonly tty?: boolean;
   /** Its end is passed on as end of input. */
   readonly stdin?: Readable;
+  /** Of the terminal, in characters. */
+  readonly size?: TerminalSide;
   /** Called once the engine has begun it. */
-  readonly onStarted?: () => void;
+  readonly onStarted?: (running: RunningExec) => void;
   /** Ends the iteration. The engine knows no way to end the command itself: it runs on until its input or it ends. */
   readonly signal?: AbortSignal;
+}
+
+export interface TerminalSide {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+export interface RunningExec {
+  /** Of a terminal. One that has ended is left as it is. */
+  readonly resize: (size: TerminalSide) => Promise<void>;
 }
 
 /** Always the last one; none comes when the iteration was aborted. 126 and 127: the command could not be run. */
@@ -35,7 +47,10 @@ export async function* exec(docker: Docker, call: ExecCall): AsyncGenerator<Outp
   const secrets = Object.values(options.env ?? {});
   const run = await asFailure(() => create(docker, call, options), secrets);
   const source = await asFailure(() => start(run, options), secrets);
-  options.onStarted?.();
+  const resize: RunningExec['resize'] = ({ rows, columns }) =>
+    run.resize({ h: rows, w: columns }).catch(() => undefined);
+  if (options.tty && options.size) await resize(options.size);
+  options.onStarted?.({ resize });
   const input = options.stdin && feed(options.stdin, source, options.signal);
   try {
     yield* options.tty ? rawFrames(source, options.signal) : frames(source, options.signal);

@@ -98,6 +98,11 @@ const VARIABLES = {
   BERTH_STORAGE_PORT: port,
   /** Where clients reach the storage proxy. */
   BERTH_STORAGE_URL: z.url({ protocol: /^https?$/ }),
+  BERTH_GATEWAY_PORT: port,
+  /** Where clients reach the gateway itself: terminals and port-forwards. */
+  BERTH_GATEWAY_URL: z.url({ protocol: /^https?$/ }),
+  /** The apps of sessions are at `<port>--<session>.` before this host: a wildcard name, or a `.localhost` one. */
+  BERTH_APPS_URL: z.url({ protocol: /^https?$/ }),
   /** Volume name → folder on this machine, as JSON. */
   BERTH_VOLUMES: json(z.record(text, text)).default({}),
 
@@ -241,6 +246,8 @@ const API = [
   'BERTH_API_PORT',
   'BERTH_API_URL',
   'BERTH_STORAGE_URL',
+  'BERTH_GATEWAY_URL',
+  'BERTH_APPS_URL',
   'BERTH_VOLUMES',
   'BERTH_NODE_SILENCE_SECONDS',
   'BERTH_NODE_NAME',
@@ -251,6 +258,16 @@ const API = [
   'BERTH_SIGNING_KEY_FILE',
   'BERTH_VERIFY_KEY_FILE',
   'BERTH_BOOTSTRAP_KEY_FILE',
+] as const;
+
+const GATEWAY = [
+  ...OBSERVED,
+  'DATABASE_URL',
+  'BERTH_LISTEN_HOST',
+  'BERTH_GATEWAY_PORT',
+  'BERTH_APPS_URL',
+  'BERTH_SIGNING_KEY_FILE',
+  'BERTH_VERIFY_KEY_FILE',
 ] as const;
 
 const STORAGE = [
@@ -264,10 +281,12 @@ const STORAGE = [
 export type ControlConfig = Config<(typeof CONTROL)[number]>;
 export type NodeConfig = Config<(typeof NODE)[number]>;
 export type ApiConfig = Config<(typeof API)[number]>;
+export type GatewayConfig = Config<(typeof GATEWAY)[number]>;
 export type StorageConfig = Config<(typeof STORAGE)[number]>;
 
 /** Each process calls its own once, at its start. Throws `ConfigError` with every problem at once. */
 export const parseControlConfig = (env: NodeJS.ProcessEnv): ControlConfig => parse(CONTROL, env);
 export const parseNodeConfig = (env: NodeJS.ProcessEnv): NodeConfig => parse(NODE, env);
 export const parseApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => parse(API, env);
+export const parseGatewayConfig = (env: NodeJS.ProcessEnv): GatewayConfig => parse(GATEWAY, env);
 export const parseStorageConfig = (env: NodeJS.ProcessEnv): StorageConfig => parse(STORAGE, env);

@@ -1,4 +1,5 @@
 import type { CallOptions } from './operations.js';
+import { appsOf } from './resources/apps.js';
 import { foldersOf } from './resources/folders.js';
 import { nodesOf } from './resources/nodes.js';
 import { groupsOf, queueOf, quotasOf } from './resources/scheduling.js';
@@ -19,6 +20,7 @@ export class Client {
   readonly nodes: ReturnType<typeof nodesOf>;
   readonly quotas: ReturnType<typeof quotasOf>;
   readonly folders: ReturnType<typeof foldersOf>;
+  readonly apps: ReturnType<typeof appsOf>;
   readonly keys: ReturnType<typeof keysOf>;
   readonly users: ReturnType<typeof usersOf>;
   readonly projects: ReturnType<typeof projectsOf>;
@@ -35,6 +37,7 @@ export class Client {
     this.nodes = nodesOf(transport);
     this.quotas = quotasOf(transport);
     this.folders = foldersOf(transport);
+    this.apps = appsOf(transport);
     this.keys = keysOf(transport);
     this.users = usersOf(transport);
     this.projects = projectsOf(transport);

@@ -1,3 +1,4 @@
+export type { App } from '../contract/index.js';
 export { Client, type ClientOptions } from './client.js';
 export type { ByteOptions, ByteSource, FolderEntry, Transfer, Uploaded } from './folder-bytes.js';
 export type { Frame } from './frames.js';

@@ -1,4 +1,5 @@
 import { createBudgetStore } from './budgets/budget-store-of.js';
+import { createAppStore } from './apps.js';
 import type { StoreContext } from './context.js';
 import { createControlStore } from './control/control-store.js';
 import { type DatabaseOptions, openDatabase } from './database.js';
@@ -28,6 +29,7 @@ export function createStore(options: DatabaseOptions): Store {
     settings: createSettingsStore(context),
     budgets: createBudgetStore(context),
     folders: createFolderStore(context),
+    apps: createAppStore(context),
     idempotency: createIdempotencyStore(context),
     events: createEventStore(context),
     control: createControlStore(context),

@@ -9,6 +9,7 @@ import { lives } from './migrations/0006-lives.js';
 import { budgets } from './migrations/0007-budgets.js';
 import { usage } from './migrations/0008-usage.js';
 import { folders } from './migrations/0009-folders.js';
+import { apps } from './migrations/0010-apps.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
@@ -20,6 +21,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0007-budgets': budgets,
   '0008-usage': usage,
   '0009-folders': folders,
+  '0010-apps': apps,
 };
 
 const migrationOf = (text: string): Migration => ({

@@ -22,6 +22,7 @@ import type {
 } from '../contract/index.js';
 import type { FolderStore } from './folder-store.js';
 import type { BudgetStore } from './budget-store.js';
+import type { AppStore } from './app-store.js';
 import type { SessionStore, Submission } from './session-store.js';
 import type { SettingsStore, TenancyStore } from './tenancy-store.js';
 import type { UsageStore } from './usage-store.js';
@@ -264,6 +265,7 @@ export interface Store {
   readonly settings: SettingsStore;
   readonly budgets: BudgetStore;
   readonly folders: FolderStore;
+  readonly apps: AppStore;
   readonly idempotency: IdempotencyStore;
   readonly events: EventStore;
   readonly control: ControlStore;

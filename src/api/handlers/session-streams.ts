@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OperationId, Session } from '../../contract/index.js';
+import type { OperationId } from '../../contract/index.js';
 import { hasEnded } from '../../lifecycle/milestones.js';
-import type { KernelPlace } from '../agent-port.js';
 import { clientGone } from '../client-gone.js';
 import type { ApiDeps } from '../deps.js';
 import { followSession } from '../follow-session.js';
@@ -11,6 +10,7 @@ import { invalid, problem } from '../problem.js';
 import { mustManageSession, mustOwnSession } from '../rights.js';
 import { seeSession } from '../see-session.js';
 import { openSse } from '../sse.js';
+import { locateKernel } from './locate-kernel.js';
 
 type Ids = Extract<OperationId, 'sessionEvents' | 'sessionLogs' | 'execSession'>;
 
@@ -22,17 +22,6 @@ function lastEventId(request: FastifyRequest): string | null {
   if (header === undefined || header === '') return null;
   if (typeof header !== 'string' || !SANE_EVENT_ID.test(header)) throw invalid('', 'Last-Event-ID is none of ours');
   return header;
-}
-
-async function locate({ store }: ApiDeps, session: Session, kernel: string): Promise<KernelPlace> {
-  const place = await store.sessions.locateKernel(session.id, kernel);
-  if (place !== null) return place;
-  const roles = session.kernels.map(({ role }) => role);
-  if (session.kernels.some(({ id, role }) => id === kernel || role === kernel)) {
-    if (hasEnded(session)) throw problem('gone', `${session.name} ended before it was on a node: it has no output`);
-    throw problem('conflict', `${session.name} is not on a node yet`, { hint: `berth why ${session.name}` });
-  }
-  throw problem('not_found', `${session.name} has no kernel ${kernel}; it has ${roles.join(', ')}`);
 }
 
 /** Hands the agent's frames through as they come: nothing is kept here, and a slow client slows the agent. */
@@ -60,7 +49,7 @@ export function sessionStreamHandlers(deps: ApiDeps): Handlers<Ids> {
       const session = await seeSession(sessions, params.session, principal);
       mustManageSession(principal, session);
       const { kernel, ...rest } = query;
-      const place = await locate(deps, session, kernel);
+      const place = await locateKernel(deps, session, kernel);
       const asked = new URLSearchParams();
       for (const [name, value] of Object.entries(rest)) if (value !== undefined) asked.set(name, String(value));
       return pipe(reply, await deps.agents.logs(place, asked, clientGone(request)));
@@ -70,7 +59,7 @@ export function sessionStreamHandlers(deps: ApiDeps): Handlers<Ids> {
       mustOwnSession(principal, session);
       if (hasEnded(session)) throw problem('gone', `${session.name} has ended`);
       const { kernel = 'main', ...command } = body;
-      const place = await locate(deps, session, kernel);
+      const place = await locateKernel(deps, session, kernel);
       return pipe(reply, await deps.agents.exec(place, command, clientGone(request)));
     },
   };

@@ -5,6 +5,7 @@ import { untilVersioned } from './current-version.js';
 import {
   apiEnvironment,
   controlEnvironment,
+  gatewayEnvironment,
   nodeEnvironment,
   storageEnvironment,
   type WorkerName,
@@ -30,6 +31,7 @@ interface Worker {
 const RANKS = {
   api: { startRank: 1, stopRank: 0, stopSeconds: 15 },
   storage: { startRank: 2, stopRank: 1, stopSeconds: 15 },
+  gateway: { startRank: 2, stopRank: 1, stopSeconds: 15 },
   // Workers give running activities 20 s (`shutdownGraceTime`); the kill comes after.
   control: { startRank: 2, stopRank: 1, stopSeconds: 25 },
   node: { startRank: 2, stopRank: 1, stopSeconds: 25 },
@@ -62,6 +64,7 @@ function workers(berth: Installation): ChildSpec[] {
   const singles = [
     { name: 'api', env: apiEnvironment(berth) },
     { name: 'storage', env: storageEnvironment(berth) },
+    { name: 'gateway', env: gatewayEnvironment(berth) },
   ] as const;
   const others = singles.map(
     ({ name, env }): Worker => ({ name, program: name, env, healthPort: portOf(config, name) }),

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { databaseUrl, type Installation, temporalAddress, urlsOf } from './installation.js';
+import { appsUrl, databaseUrl, type Installation, temporalAddress, urlsOf } from './installation.js';
 import { furtherNodeToken } from './secrets.js';
 import { controlPortNames, nodeNames, nodePortNames, portOf } from './settings.js';
 
-export const WORKERS = ['control', 'node', 'api', 'storage'] as const;
+export const WORKERS = ['control', 'node', 'api', 'storage', 'gateway'] as const;
 export type WorkerName = (typeof WORKERS)[number];
 
 type Environment = Readonly<Record<string, string>>;
@@ -100,12 +100,27 @@ export function apiEnvironment(berth: Installation): Environment {
     BERTH_API_PORT: String(portOf(config, 'api')),
     BERTH_API_URL: urlsOf(berth).api,
     BERTH_STORAGE_URL: urlsOf(berth).storage,
+    BERTH_GATEWAY_URL: urlsOf(berth).gateway,
+    BERTH_APPS_URL: appsUrl(berth),
     BERTH_VOLUMES: volumes(berth),
     BERTH_SEALING_KEY_FILE: secrets.sealingKeyFile,
     BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
     BERTH_VERIFY_KEY_FILE: secrets.verifyKeyFile,
     BERTH_BOOTSTRAP_KEY_FILE: secrets.bootstrapKeyFile,
     BERTH_METRICS_PORT: String(portOf(config, 'apiMetrics')),
+  };
+}
+
+export function gatewayEnvironment(berth: Installation): Environment {
+  const { config, secrets } = berth;
+  return {
+    ...common(berth),
+    DATABASE_URL: databaseUrl(berth),
+    BERTH_GATEWAY_PORT: String(portOf(config, 'gateway')),
+    BERTH_APPS_URL: appsUrl(berth),
+    BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
+    BERTH_VERIFY_KEY_FILE: secrets.verifyKeyFile,
+    BERTH_METRICS_PORT: String(portOf(config, 'gatewayMetrics')),
   };
 }
 

@@ -32,9 +32,14 @@ export const temporalAddress = (berth: Installation): string =>
 
 const local = (port: number, path = '') => `http://127.0.0.1:${port}${path}`;
 
+/** `BERTH_APPS_URL`, where a wildcard name leads to the gateway; else names that every browser takes for this machine. */
+export const appsUrl = (berth: Installation): string =>
+  unlessEmpty(berth.env['BERTH_APPS_URL']) ?? `http://apps.localhost:${portOf(berth.config, 'gateway')}`;
+
 export const urlsOf = (berth: Installation) => ({
   api: local(portOf(berth.config, 'api')),
   docs: local(portOf(berth.config, 'api'), '/docs'),
   storage: local(portOf(berth.config, 'storage')),
+  gateway: local(portOf(berth.config, 'gateway')),
   ...(externalTemporalAddress(berth) === undefined ? { temporal: local(portOf(berth.config, 'temporalUi')) } : {}),
 });

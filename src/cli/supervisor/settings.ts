@@ -28,6 +28,8 @@ const USUAL_PORTS: Readonly<Record<string, number>> = {
   node: 8082,
   nodeMetrics: 9082,
   apiMetrics: 9080,
+  gateway: 8084,
+  gatewayMetrics: 9084,
 };
 
 /** Port names of one node agent, counted from 1. */

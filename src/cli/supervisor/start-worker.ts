@@ -4,6 +4,7 @@ import { stateDir } from '../../platform/state-dir.js';
 import {
   apiEnvironment,
   controlEnvironment,
+  gatewayEnvironment,
   nodeEnvironment,
   storageEnvironment,
   type WorkerName,
@@ -17,6 +18,7 @@ const ENVIRONMENTS = {
   node: (berth: Installation) => nodeEnvironment(berth),
   api: apiEnvironment,
   storage: storageEnvironment,
+  gateway: gatewayEnvironment,
 } as const satisfies Record<WorkerName, (berth: Installation) => Readonly<Record<string, string>>>;
 
 const isOurs = ([name]: [string, string | undefined]): boolean => name.startsWith('BERTH_') || name === 'DATABASE_URL';
