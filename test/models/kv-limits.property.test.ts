@@ -9,7 +9,7 @@ const MIB = 2 ** 20;
 const bytes = (most: number) => fc.integer({ min: 1, max: most * MIB });
 const anyTenant = fc
   .record({
-    phase: fc.constantFrom('ACTIVE', 'SLEEPING', 'WAKING', 'STARTING' as const),
+    phase: fc.constantFrom('ACTIVE', 'SLEEPING', 'WAKING', 'STARTING'),
     footprintBytes: bytes(4000),
     kvFloorBytes: bytes(900),
     kvUsedBytes: bytes(900),
