@@ -3,6 +3,7 @@ import type { OperationId, Route } from '../contract/index.js';
 import { addRoutes, type Operation } from './add-routes.js';
 import type { ApiDeps } from './deps.js';
 import type { Handlers } from './handler.js';
+import { appHandlers } from './handlers/apps.js';
 import { folderSharingHandlers } from './handlers/folder-sharing.js';
 import { folderChecks, folderHandlers } from './handlers/folders.js';
 import { nodeChecks, nodeUpkeepHandlers } from './handlers/node-upkeep.js';
