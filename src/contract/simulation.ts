@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { groupPolicySchema } from './group-policy.js';
+import { simulationBudgetsSchema } from './simulation-budgets.js';
 
 const seconds = z.number().min(0).max(315_360_000);
 const share = z.number().min(0).max(1);
@@ -26,6 +27,7 @@ export const simulationPolicySchema = z.strictObject({
   name: name.optional().describe('in tables and plots; the name of the file when omitted'),
   policy: groupPolicySchema.prefault({}),
   jobs: jobTerms,
+  budgets: simulationBudgetsSchema.optional().describe("instead of the cluster's; they order under order: fair-share"),
 });
 export type SimulationPolicy = z.infer<typeof simulationPolicySchema>;
 
@@ -46,6 +48,7 @@ export const simulationClusterSchema = z.strictObject({
     .min(1)
     .max(100)
     .refine((list) => new Set(list.map(({ prefix }) => prefix)).size === list.length, 'each prefix stands once'),
+  budgets: simulationBudgetsSchema.optional().describe('of all policies that bring none: reports are by them'),
 });
 export type SimulationCluster = z.infer<typeof simulationClusterSchema>;
 

@@ -11,9 +11,10 @@ const HOUR_MS = 3_600_000;
 export function waitCurve(outcomes: readonly JobOutcome[]): readonly Point[] {
   const waits = waitsOf(outcomes);
   const step = Math.max(1, Math.floor(waits.length / POINTS));
-  return waits
-    .map((seconds, index): Point => [seconds / 3600, (index + 1) / outcomes.length])
-    .filter((_, index) => index % step === 0 || index === waits.length - 1);
+  const points: Point[] = [];
+  for (const [index, seconds] of waits.entries())
+    if (index % step === 0 || index === waits.length - 1) points.push([seconds / 3600, (index + 1) / outcomes.length]);
+  return points;
 }
 
 /** Mean of the share of GPUs that were held, in each of equal parts of the run: `[hours, 0…1]`. */
@@ -61,13 +62,13 @@ function means({ occupancy, fromMs, toMs }: Steps): readonly Point[] {
   const widthMs = (toMs - fromMs) / POINTS;
   if (widthMs <= 0) return [];
   const sums = new Array<number>(POINTS).fill(0);
-  for (const [index, [atMs, gpus]] of occupancy.entries()) {
-    const untilMs = Math.min(toMs, occupancy[index + 1]?.[0] ?? toMs);
+  occupancy.forEach((atMs, endMs, gpus) => {
+    const untilMs = Math.min(toMs, endMs);
     const last = Math.min(POINTS - 1, Math.floor((untilMs - fromMs) / widthMs));
     for (let k = Math.max(0, Math.floor((atMs - fromMs) / widthMs)); k <= last; k += 1) {
       const begin = fromMs + k * widthMs;
       sums[k] = (sums[k] ?? 0) + gpus * Math.max(0, Math.min(untilMs, begin + widthMs) - Math.max(atMs, begin));
     }
-  }
+  });
   return sums.map((gpuMs, k): Point => [((k + 0.5) * widthMs) / HOUR_MS, gpuMs / widthMs]);
 }

@@ -45,6 +45,15 @@ function drawsOf(settings: Generator): () => { readonly body: Body; readonly gap
   });
 }
 
+const USERS = new Map<string, string[]>();
+
+/** One string for all of a user's jobs. */
+function userOf(project: string, index: number): string {
+  let users = USERS.get(project);
+  if (users === undefined) USERS.set(project, (users = []));
+  return (users[index] ??= `${project}-${index + 1}`);
+}
+
 interface Draw {
   readonly random: Random;
   readonly project: Generator['projects'][number];
@@ -57,7 +66,7 @@ function bodyOf(settings: Generator, { random, project, gpus }: Draw): Body {
   const durationMs = Math.max(1000, Math.round(seconds * 1000));
   const { maxRuntimeFactor: factor, minRuntimeSeconds, checkpointSeconds } = settings;
   return {
-    user: `${project.name}-${1 + Math.floor(random.next() * project.users)}`,
+    user: userOf(project.name, Math.floor(random.next() * project.users)),
     project: project.name,
     durationMs,
     gpus,

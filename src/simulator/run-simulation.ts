@@ -1,6 +1,7 @@
 import type { GroupPolicy } from '../contract/group-policy.js';
 import type { Plan } from '../contract/plan.js';
 import type { Snapshot, SnapshotHold, SnapshotRunning } from '../contract/snapshot.js';
+import type { BudgetPlan } from './budget-plan.js';
 import { EventHeap } from './event-heap.js';
 import { KeptNodes } from './kept-nodes.js';
 import { type Decisions, maySift, planSifted, planWhole } from './plan-queue.js';
@@ -18,6 +19,8 @@ import {
   stampOf,
   startAttempt,
 } from './simulated-session.js';
+import { StepCurve } from './step-curve.js';
+import { UseLedger } from './use-ledger.js';
 import { WaitingQueue } from './waiting-queue.js';
 
 export interface SimulationInput {
@@ -25,6 +28,8 @@ export interface SimulationInput {
   /** In any order. */
   readonly jobs: readonly SimulatedJob[];
   readonly policy: GroupPolicy;
+  /** Whom the order `fair-share` charges; without effect under another. */
+  readonly budgets?: BudgetPlan | null;
   /** The run ends then; what has not ended is `open`. Without it, when nothing more can happen. */
   readonly untilMs?: number;
   /** Every pass is made and shown the whole queue, also where its decisions can be had with less. */
@@ -39,9 +44,12 @@ export interface SimulationResult {
   readonly endMs: number;
   /** How often the product's pass ran; moments at which it can be seen without it that nobody starts are not counted. */
   readonly passes: number;
-  /** GPUs held, from each moment at which it changed: `[ms, GPUs]`. */
-  readonly occupancy: readonly (readonly [ms: number, gpus: number])[];
+  /** GPUs held. */
+  readonly occupancy: StepCurve;
 }
+
+/** Under budgets the order changes with use alone, without any event: the product looks again at least every 30 s, a run every five minutes. */
+const LOOK_AGAIN_MS = 300_000;
 
 type Event =
   | { readonly kind: 'end' | 'gone'; readonly session: SimulatedSession; readonly attempt: number }
@@ -72,18 +80,28 @@ class Run {
   readonly #running = new Map<string, SnapshotRunning>();
   readonly #holds = new Map<string, SnapshotHold>();
   readonly #outcomes = new Map<SimulatedJob, JobOutcome>();
-  readonly #occupancy: [number, number][] = [];
+  readonly #occupancy = new StepCurve();
   #heldGpus = 0;
   #nowMs = 0;
   #wakeMs = Number.POSITIVE_INFINITY;
   #passes = 0;
+  /** null: nothing is charged. */
+  readonly #ledger: UseLedger | null;
   /** Once a pass was made from it, it has to be told of whoever comes or goes. */
   #kept: KeptNodes | null = null;
 
   constructor(input: SimulationInput) {
     this.#cluster = new SimulatedCluster(input.nodes);
     this.#input = input;
-    this.#ground = { largestNodeGpus: Math.max(...input.nodes.map(({ gpus }) => gpus)), policy: input.policy };
+    const budgets = input.policy.order === 'fair-share' ? (input.budgets ?? null) : null;
+    if (input.policy.order === 'fair-share' && budgets === null)
+      throw new Error('order fair-share goes by budgets: name some');
+    this.#ledger = budgets === null ? null : new UseLedger(budgets);
+    this.#ground = {
+      largestNodeGpus: Math.max(...input.nodes.map(({ gpus }) => gpus)),
+      policy: input.policy,
+      leafOf: budgets?.leafOf ?? (() => null),
+    };
     this.#jobs = input.jobs.toSorted((a, b) => a.submittedMs - b.submittedMs || (a.name < b.name ? -1 : 1));
   }
 
@@ -94,7 +112,7 @@ class Run {
       let isChanged = this.#submit();
       while (this.#events.nextMs === atMs) isChanged = this.#happen(this.#events.take()) || isChanged;
       if (isChanged && (this.#queue.size > 0 || this.#holds.size > 0)) this.#plan();
-      if (this.#occupancy.at(-1)?.[1] !== this.#heldGpus) this.#occupancy.push([atMs, this.#heldGpus]);
+      this.#occupancy.put(atMs, this.#heldGpus);
     }
   }
 
@@ -167,6 +185,8 @@ class Run {
     for (const order of plan.stops) this.#tell(order);
     for (const waiting of plan.waiting) this.#learn(waiting);
     if (plan.nextWakeAt !== null) this.#wakeAt(msOfStamp(plan.nextWakeAt));
+    if (this.#ledger !== null && this.#queue.size > 0 && this.#running.size > 0)
+      this.#wakeAt(this.#nowMs + LOOK_AGAIN_MS);
   }
 
   #base(withRunning: boolean): Omit<Snapshot, 'pending'> {
@@ -181,7 +201,7 @@ class Run {
         projectId: project,
         ...rest,
       })),
-      budgets: null,
+      budgets: this.#ledger?.snapshotAt(this.#nowMs) ?? null,
       running: withRunning ? [...this.#running.values()] : [],
       holds: [...this.#holds.values()],
     };
@@ -193,11 +213,11 @@ class Run {
     for (const room of placed.kernels) this.#cluster.take(room);
     this.#queue.take(session.pending);
     this.#holds.delete(session.id);
-    const endMs = startAttempt(session, placed, this.#nowMs);
-    if (session.running !== null) {
-      this.#running.set(session.id, session.running);
-      this.#kept?.began(session.running);
-    }
+    session.milliGpus = this.#cluster.milliGpusOf(placed.kernels, this.#input.budgets?.factors ?? {});
+    const { running, endMs } = startAttempt(session, placed, this.#nowMs);
+    this.#running.set(session.id, running);
+    this.#kept?.began(running);
+    this.#ledger?.move(running, this.#nowMs, session.milliGpus);
     this.#heldGpus += session.job.gpus;
     this.#events.put(endMs, { kind: 'end', session, attempt: session.attempt });
   }
@@ -230,7 +250,10 @@ class Run {
 
   #release(session: SimulatedSession): void {
     for (const room of session.running?.kernels ?? []) this.#cluster.giveBack(room);
-    if (session.running !== null) this.#kept?.ended(session.running);
+    if (session.running !== null) {
+      this.#kept?.ended(session.running);
+      this.#ledger?.move(session.running, this.#nowMs, -session.milliGpus);
+    }
     this.#running.delete(session.id);
     endAttempt(session, this.#nowMs);
     this.#heldGpus -= session.job.gpus;

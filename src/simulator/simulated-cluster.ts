@@ -53,6 +53,16 @@ export class SimulatedCluster {
     this.free.move([room], 1);
   }
 
+  /** GPUs × factor of what is held there, in thousandths. */
+  milliGpusOf(rooms: readonly SnapshotRoom[], factors: Readonly<Record<string, number>>): number {
+    let milli = 0;
+    for (const room of rooms) {
+      const { devices } = this.#node(room);
+      for (const id of room.deviceIds) milli += factors[devices.find((one) => one.id === id)?.model ?? ''] ?? 1000;
+    }
+    return milli;
+  }
+
   #node({ node: name }: SnapshotRoom): SnapshotNode {
     const node = this.#byName.get(name);
     if (node === undefined) throw new Error(`the cluster has no node ${name}`);

@@ -28,6 +28,8 @@ export interface HeldSpan {
   readonly fromMs: number;
   readonly toMs: number;
   readonly nodes: readonly string[];
+  /** GPUs × factor, in thousandths. */
+  readonly milliGpus: number;
 }
 
 /** What became of a job. Times are ms from the stream's begin; null: it did not come to that. */

@@ -1,7 +1,7 @@
 import type { GroupPolicy } from '../contract/group-policy.js';
 import type { KernelId, SessionId } from '../contract/ids.js';
 import type { Placed } from '../contract/plan.js';
-import type { SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
+import type { SnapshotPending, SnapshotRoom, SnapshotRunning } from '../contract/snapshot.js';
 import type { HeldSpan, JobOutcome, SimulatedJob } from './simulated-job.js';
 
 /** A job on its way. Changed as the run goes on. */
@@ -16,8 +16,10 @@ export interface SimulatedSession {
   /** Work that a further attempt need not do again. */
   doneMs: number;
   attemptStartMs: number;
+  /** GPUs × factor of its room, in thousandths. */
+  milliGpus: number;
   stops: number;
-  readonly held: HeldSpan[];
+  held: readonly HeldSpan[];
   lostGpuMs: number;
   /** What a stop that is under way leads to. */
   stopThen: 'requeue' | 'end' | null;
@@ -46,6 +48,8 @@ export const msOfStamp = (stamp: string): number => Date.parse(stamp) - EPOCH_MS
 export interface Ground {
   readonly largestNodeGpus: number;
   readonly policy: Pick<GroupPolicy, 'maxRuntimeSeconds'>;
+  /** The leaf that a job is charged to; null: nothing is charged. */
+  readonly leafOf: (job: SimulatedJob) => string | null;
 }
 
 export const sessionOf = (job: SimulatedJob, index: number, ground: Ground): SimulatedSession => {
@@ -58,6 +62,7 @@ export const sessionOf = (job: SimulatedJob, index: number, ground: Ground): Sim
     attempt: 0,
     doneMs: 0,
     attemptStartMs: 0,
+    milliGpus: 0,
     stops: 0,
     held: [],
     lostGpuMs: 0,
@@ -86,7 +91,7 @@ const SLOTS: SnapshotPending['kernels'][number]['slots'][] = [];
 const slotsOf = (gpuCount: number): SnapshotPending['kernels'][number]['slots'] =>
   (SLOTS[gpuCount] ??= { cpuMilli: gpuCount * 1000, memoryBytes: gpuCount * GIB, gpuCount, gpuMemoryBytes: 0 });
 
-function pendingOf(job: SimulatedJob, id: SessionId, { largestNodeGpus, policy }: Ground): SnapshotPending {
+function pendingOf(job: SimulatedJob, id: SessionId, { largestNodeGpus, policy, leafOf }: Ground): SnapshotPending {
   const capSeconds = policy.maxRuntimeSeconds.batch ?? Number.POSITIVE_INFINITY;
   const limitSeconds = Math.min((job.maxRuntimeMs ?? Number.POSITIVE_INFINITY) / 1000, capSeconds);
   const kernels = kernelsOf(kernelGpus(job.gpus, largestNodeGpus), id);
@@ -117,18 +122,22 @@ function pendingOf(job: SimulatedJob, id: SessionId, { largestNodeGpus, policy }
     wishes: WISHES,
     image: null,
     folders: NOTHING,
-    budgetId: null,
+    budgetId: leafOf(job) as SnapshotPending['budgetId'],
     decay: NOT_BLOCKED,
   };
 }
 
 /** It runs from `nowMs` on, in the room that the plan gave it. Answers when it ends if nobody stops it. */
-export function startAttempt(session: SimulatedSession, placed: Placed, nowMs: number): number {
+export function startAttempt(
+  session: SimulatedSession,
+  placed: Placed,
+  nowMs: number,
+): { readonly running: SnapshotRunning; readonly endMs: number } {
   const { pending, job } = session;
   session.attempt += 1;
   session.attemptStartMs = nowMs;
   const at = stampOf(nowMs);
-  session.running = {
+  const running: SnapshotRunning = {
     id: pending.id,
     name: pending.name,
     version: pending.version,
@@ -146,19 +155,36 @@ export function startAttempt(session: SimulatedSession, placed: Placed, nowMs: n
     gracePeriodSeconds: pending.gracePeriodSeconds,
     preemptible: pending.preemptible,
     replicaGroup: null,
-    budgetId: null,
+    budgetId: pending.budgetId,
     resumable: job.resumable,
     goneBy: null,
     kernels: placed.kernels,
   };
+  session.running = running;
   const limitMs = (pending.maxRuntimeSeconds ?? Number.POSITIVE_INFINITY) * 1000;
-  return nowMs + Math.min(job.durationMs - session.doneMs, limitMs);
+  return { running, endMs: nowMs + Math.min(job.durationMs - session.doneMs, limitMs) };
+}
+
+const ALONE = new Map<string, readonly string[]>();
+
+/** Each once. Most sessions are on one node, and share its list. */
+function nodesOf(rooms: readonly SnapshotRoom[]): readonly string[] {
+  const [first, second] = rooms;
+  if (first === undefined || second !== undefined) return [...new Set(rooms.map(({ node }) => node))];
+  let alone = ALONE.get(first.node);
+  if (alone === undefined) ALONE.set(first.node, (alone = [first.node]));
+  return alone;
 }
 
 /** Its room is free again. */
 export function endAttempt(session: SimulatedSession, nowMs: number): void {
-  const nodes = [...new Set(session.running?.kernels.map(({ node }) => node) ?? [])];
-  session.held.push({ fromMs: session.attemptStartMs, toMs: nowMs, nodes });
+  const span = {
+    fromMs: session.attemptStartMs,
+    toMs: nowMs,
+    nodes: nodesOf(session.running?.kernels ?? []),
+    milliGpus: session.milliGpus,
+  };
+  session.held = session.held.length === 0 ? [span] : [...session.held, span];
   session.running = null;
 }
 

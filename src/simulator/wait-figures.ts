@@ -10,10 +10,16 @@ export interface WaitFigures {
 }
 
 /** Waits in seconds from submission to the first start, ascending. */
-export const waitsOf = (outcomes: readonly JobOutcome[]): readonly number[] =>
-  outcomes
-    .flatMap(({ job, startedMs }) => (startedMs === null ? [] : [(startedMs - job.submittedMs) / 1000]))
-    .toSorted((a, b) => a - b);
+export function waitsOf(outcomes: readonly JobOutcome[]): Float64Array {
+  const waits = new Float64Array(outcomes.length);
+  let started = 0;
+  for (const { job, startedMs } of outcomes) {
+    if (startedMs === null) continue;
+    waits[started] = (startedMs - job.submittedMs) / 1000;
+    started += 1;
+  }
+  return waits.subarray(0, started).sort();
+}
 
 export function waitFigures(outcomes: readonly JobOutcome[]): WaitFigures {
   const waits = waitsOf(outcomes);
@@ -28,6 +34,6 @@ export function waitFigures(outcomes: readonly JobOutcome[]): WaitFigures {
 }
 
 /** The smallest value that at least that share of them does not exceed. `ascending` is sorted. */
-export function quantile(ascending: readonly number[], share: number): number | null {
+export function quantile(ascending: ArrayLike<number>, share: number): number | null {
   return ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)] ?? null;
 }

@@ -27,8 +27,7 @@ export function zeroSum(before: SimulationResult, after: SimulationResult): Zero
   }));
   const gains = changes.reduce((sum, { gpuHours }) => sum + Math.max(0, gpuHours), 0);
   const losses = changes.reduce((sum, { gpuHours }) => sum + Math.max(0, -gpuHours), 0);
-  const occupancyChange =
-    (integralGpuMs(after.occupancy, window) - integralGpuMs(before.occupancy, window)) / GPU_MS_A_GPU_HOUR;
+  const occupancyChange = (after.occupancy.integral(window) - before.occupancy.integral(window)) / GPU_MS_A_GPU_HOUR;
   const remainder = gains - losses - occupancyChange;
   return {
     changes,
@@ -45,14 +44,4 @@ function heldByProject(outcomes: readonly JobOutcome[], window: Window): Readonl
   for (const outcome of outcomes)
     held.set(outcome.job.project, (held.get(outcome.job.project) ?? 0) + heldGpuMs([outcome], window));
   return held;
-}
-
-/** GPU·ms of a step curve within a window. */
-export function integralGpuMs(occupancy: SimulationResult['occupancy'], { fromMs, toMs }: Window): number {
-  let sum = 0;
-  for (const [index, [atMs, gpus]] of occupancy.entries()) {
-    const untilMs = occupancy[index + 1]?.[0] ?? Number.POSITIVE_INFINITY;
-    sum += gpus * Math.max(0, Math.min(untilMs, toMs) - Math.max(atMs, fromMs));
-  }
-  return sum;
 }

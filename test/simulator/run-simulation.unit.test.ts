@@ -12,7 +12,7 @@ describe('a stream on one node of 8 GPUs', () => {
     const result = run([wide, whole, job('last', { submittedMs: 2 * MINUTE })]);
     expect(starts(result)).toEqual({ wide: 0, whole: 2, last: 3 });
     expect(result).toMatchObject({ endMs: 4 * HOUR, gpuCount: 8 });
-    expect(result.occupancy).toEqual([
+    expect(result.occupancy.points).toEqual([
       [0, 8],
       [3 * HOUR, 1],
       [4 * HOUR, 0],
