@@ -9,6 +9,7 @@ import { createStore } from '../src/store/create-store.js';
 import { createTemporalDoor } from '../src/temporal/create-temporal-door.js';
 import { tickUntil } from './control-ticks.js';
 import { createControlWorker } from './control-worker.js';
+import { createPassRecorder } from './pass-recorder.js';
 import { installTemporalRuntime } from './temporal-runtime.js';
 
 /** A control worker: workflows, the activities that touch Postgres, the uptime mark and (one at a time) the sweeper. */
@@ -40,7 +41,9 @@ async function main(): Promise<void> {
   const address = { address: config.temporalAddress, namespace: config.temporalNamespace };
   const store = createStore({ connectionString: config.databaseUrl });
   const door = createTemporalDoor({ ...address, durations: durationsOf(config.nodeSilenceSeconds) });
-  const dependencies = { store, door, newKernelId, log, count: countersIn(registry, 'berth_control') };
+  const recorded =
+    config.recordPasses === undefined ? {} : { recordPass: await createPassRecorder(config.recordPasses) };
+  const dependencies = { store, door, newKernelId, log, count: countersIn(registry, 'berth_control'), ...recorded };
   await untilItWorks('Postgres', () => store.migrate());
   const ticks = tickUntil(dependencies, ending.signal);
   while (!ending.signal.aborted) await work(dependencies, address);

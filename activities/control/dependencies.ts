@@ -1,6 +1,13 @@
-import type { KernelId, Plan, SnapshotPending } from '../../src/contract/index.js';
+import type { KernelId, Plan, Snapshot, SnapshotPending } from '../../src/contract/index.js';
 import type { Store } from '../../src/store/store.js';
 import type { TemporalDoor } from '../../src/temporal/door.js';
+
+/** All that a pass decided from, and what it decided: planned again it is the same plan. */
+export interface RecordedPass {
+  readonly now: string;
+  readonly snapshot: Snapshot;
+  readonly plan: Plan;
+}
 
 /** What the control activities are handed. Tests hand in the same real parts, and now and then one that fails. */
 export interface ControlDependencies {
@@ -10,5 +17,7 @@ export interface ControlDependencies {
   readonly log: { readonly warn: (fields: object, message: string) => void };
   /** Counts what happened, by name, for metrics. */
   readonly count: (name: string, by?: number) => void;
+  /** Keeps each pass, before its commit and while the planner has the group. One that fails is told in the log and costs no pass. */
+  readonly recordPass?: (pass: RecordedPass) => Promise<void>;
 }
 export type { Plan, SnapshotPending };

@@ -1,8 +1,9 @@
+import type { SnapshotPending } from '../../src/contract/index.js';
 import { needsWholeQueue } from '../../src/scheduler/needs-running.js';
 import { considerPage, finishPass, startPass } from '../../src/scheduler/plan-pass.js';
 import type { Committed, OpenPass } from '../../src/store/store.js';
 import type { PassReport } from './control-activities.js';
-import type { ControlDependencies } from './dependencies.js';
+import type { ControlDependencies, RecordedPass } from './dependencies.js';
 import { deliver } from './kick.js';
 
 /** Another planner of the group is at work: its pass will have seen what this one was kicked for, or is kicked again. */
@@ -31,7 +32,7 @@ export async function planGroup(dependencies: ControlDependencies, group: string
       head: 'another planner is at work',
     };
   }
-  const { committed, waiting, nextWakeMs } = await planAndCommit(pass).finally(() => pass.close());
+  const { committed, waiting, nextWakeMs } = await planAndCommit(pass, dependencies).finally(() => pass.close());
   const placed = committed.placed.map(({ sessionId, attempt }) => ({
     sessionId,
     kind: 'placed' as const,
@@ -68,18 +69,28 @@ async function kickOthers({ door, log }: ControlDependencies, groups: readonly s
   }
 }
 
+async function record({ recordPass, log }: ControlDependencies, pass: RecordedPass): Promise<void> {
+  await recordPass?.(pass).catch((error: unknown) =>
+    log.warn({ err: error, group: pass.plan.group }, 'a pass was not recorded'),
+  );
+}
+
 async function planAndCommit(
   pass: OpenPass,
+  dependencies: ControlDependencies,
 ): Promise<{ readonly committed: Committed; readonly waiting: number; readonly nextWakeMs: number | null }> {
   const now = pass.base.takenAt; // Postgres's clock, and no other
   const planning = startPass(pass.base, now);
   const isReadToItsEnd = needsWholeQueue(pass.base.group.policy, pass.flags);
+  const pending: SnapshotPending[] = [];
   for (;;) {
     const page = await pass.nextPage();
+    if (dependencies.recordPass !== undefined) pending.push(...page);
     const goesOn = considerPage(planning, page); // an empty page too: it says that the queue has been read to its end
     if (page.length === 0 || !(goesOn || isReadToItsEnd)) break;
   }
   const plan = finishPass(planning);
+  await record(dependencies, { now, snapshot: { ...pass.base, pending }, plan });
   const nextWakeMs = plan.nextWakeAt === null ? null : Math.max(0, Date.parse(plan.nextWakeAt) - Date.parse(now));
   return { committed: await pass.commit(plan), waiting: plan.waiting.length, nextWakeMs };
 }

@@ -156,6 +156,8 @@ const VARIABLES = {
 
   /** `/metrics` and `/healthz` of a process that has no HTTP port of its own (control worker) or another one. */
   BERTH_METRICS_PORT: port.optional(),
+  /** A folder where control workers write each pass that they plan, for `berth simulate --replay`; it grows without end. */
+  BERTH_RECORD_PASSES: text.optional(),
   /** Temporal's own worker metrics, Prometheus format. */
   BERTH_TEMPORAL_METRICS_PORT: port.optional(),
   BERTH_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -208,6 +210,7 @@ const CONTROL = [
   'DATABASE_URL',
   'BERTH_BUILD_ID',
   'BERTH_NODE_SILENCE_SECONDS',
+  'BERTH_RECORD_PASSES',
   'BERTH_TEMPORAL_METRICS_PORT',
 ] as const;
 

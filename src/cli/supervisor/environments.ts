@@ -22,8 +22,8 @@ const PASSED_ON_TO_NODES = [
   'BERTH_NODE_USAGE_SECONDS',
 ];
 
-/** What starts the workflows of nodes takes besides. */
-const PASSED_ON_TO_CONTROL = ['BERTH_NODE_SILENCE_SECONDS'];
+/** What starts the workflows of nodes and plans takes besides. */
+const PASSED_ON_TO_CONTROL = ['BERTH_NODE_SILENCE_SECONDS', 'BERTH_RECORD_PASSES'];
 
 export function passedOn(env: NodeJS.ProcessEnv, names: readonly string[] = PASSED_ON): Environment {
   const kept = names.map((name) => [name, env[name]] as const);
