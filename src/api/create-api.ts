@@ -9,6 +9,7 @@ import { folderChecks, folderHandlers } from './handlers/folders.js';
 import { nodeChecks, nodeUpkeepHandlers } from './handlers/node-upkeep.js';
 import { agentHandlers, nodeHandlers } from './handlers/nodes.js';
 import { queueHandlers } from './handlers/queue.js';
+import { reportHandlers } from './handlers/reports.js';
 import { sessionStreamHandlers } from './handlers/session-streams.js';
 import { sessionChecks, sessionHandlers } from './handlers/sessions.js';
 import { settingsChecks, settingsHandlers } from './handlers/settings.js';
@@ -32,6 +33,7 @@ const handlersOf = (deps: ApiDeps): Handlers => ({
   ...folderSharingHandlers(deps),
   ...tenancyHandlers(deps),
   ...systemHandlers(deps),
+  ...reportHandlers(deps),
   ...usageHandlers(deps),
 });
 

@@ -17,6 +17,11 @@ const STREAM_TYPES: Readonly<Partial<Record<OperationId, string>>> = {
   metrics: 'text/plain',
 };
 
+/** What answers as text, too, where the query asks for it. */
+const TEXT_TYPES: Readonly<Partial<Record<OperationId, readonly string[]>>> = {
+  getBudgetReport: ['text/markdown', 'text/html'],
+};
+
 const answer = (type: string, description: string, schema: z.ZodType) => ({
   description,
   content: { [type]: { schema } },
@@ -27,9 +32,15 @@ export const OWN_DRY_RUN: ReadonlySet<OperationId> = new Set(['createSession', '
 
 function success(id: OperationId, route: Route): unknown {
   if (route.answer === 'nothing') return nothingSchema;
-  if (route.answer !== 'stream') return answer('application/json', route.summary, jsonOf(id, route.answer, route));
+  if (route.answer !== 'stream')
+    return withTexts(id, answer('application/json', route.summary, jsonOf(id, route.answer, route)));
   return answer(STREAM_TYPES[id] ?? 'application/x-ndjson', route.summary, textSchema);
 }
+
+const withTexts = (id: OperationId, { description, content }: ReturnType<typeof answer>) => ({
+  description,
+  content: { ...content, ...Object.fromEntries((TEXT_TYPES[id] ?? []).map((type) => [type, { schema: textSchema }])) },
+});
 
 /** Where the real thing answers 200, a dry run does too: one description serves both. */
 const jsonOf = (id: OperationId, real: z.ZodType, route: Route): z.ZodType =>

@@ -3,6 +3,7 @@ import type { Route } from './route.js';
 import { APP_ROUTES } from './routes-apps.js';
 import { FOLDER_ROUTES } from './routes-folders.js';
 import { NODE_ROUTES } from './routes-nodes.js';
+import { REPORT_ROUTES } from './routes-reports.js';
 import { SESSION_ROUTES } from './routes-sessions.js';
 import { SETTINGS_ROUTES } from './routes-settings.js';
 import { SYSTEM_ROUTES } from './routes-system.js';
@@ -18,6 +19,7 @@ export const ROUTES = {
   ...APP_ROUTES,
   ...TENANCY_ROUTES,
   ...SYSTEM_ROUTES,
+  ...REPORT_ROUTES,
   ...USAGE_ROUTES,
 } as const satisfies Record<string, Route>;
 export type OperationId = keyof typeof ROUTES;

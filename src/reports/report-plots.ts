@@ -50,10 +50,10 @@ function waterfallSteps({ waterfall: w }: BudgetReport): readonly Step[] {
 }
 
 const STEP_COLORS: Readonly<Record<string, string>> = {
-  left: '#4c78a8',
+  left: '#7aa6d6',
   lost: '#d9a6a0',
-  charged: '#4c78a8',
-  unallocated: '#9ecae9',
+  charged: '#7aa6d6',
+  unallocated: '#c6dbef',
   'not charged': '#bab0ac',
 };
 

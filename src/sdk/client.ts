@@ -3,6 +3,7 @@ import { appsOf } from './resources/apps.js';
 import { foldersOf } from './resources/folders.js';
 import { nodesOf } from './resources/nodes.js';
 import { groupsOf, queueOf, quotasOf } from './resources/scheduling.js';
+import { reportsOf } from './resources/reports.js';
 import { sessionsOf } from './resources/sessions.js';
 import { auditOf, domainsOf, keysOf, projectsOf, usersOf } from './resources/tenancy.js';
 import { Transport, type TransportOptions } from './transport.js';
@@ -26,6 +27,7 @@ export class Client {
   readonly projects: ReturnType<typeof projectsOf>;
   readonly domains: ReturnType<typeof domainsOf>;
   readonly audit: ReturnType<typeof auditOf>;
+  readonly reports: ReturnType<typeof reportsOf>;
   readonly #transport: Transport;
 
   constructor(options: ClientOptions) {
@@ -43,6 +45,7 @@ export class Client {
     this.projects = projectsOf(transport);
     this.domains = domainsOf(transport);
     this.audit = auditOf(transport);
+    this.reports = reportsOf(transport);
   }
 
   /** Who this key is. */

@@ -63,6 +63,11 @@ export class Transport {
     return (await response.json()) as AnswerOf<Op>;
   }
 
+  /** The answer as text, of an operation that has more formats than JSON. */
+  async text<Op extends OperationId>(operation: Op, input: CallInput<Op>, options: CallOptions = {}): Promise<string> {
+    return (await this.send(this.#request(ROUTES[operation], input, options))).text();
+  }
+
   /** The open answer of a streaming operation. `headers` are added, such as Last-Event-ID. */
   async stream<Op extends StreamOperation>(
     operation: Op,

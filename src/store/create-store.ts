@@ -10,6 +10,7 @@ import { migrate } from './migrate.js';
 import { createNodeStore } from './nodes/node-store.js';
 import { createNotifier } from './notifier.js';
 import { createPlanningStore } from './planning/planning-store.js';
+import { createReportStore } from './reports/report-store-of.js';
 import { createSessionStore } from './sessions/session-store-of.js';
 import { createSettingsStore } from './settings/settings-store.js';
 import { sql } from './sql.js';
@@ -32,6 +33,7 @@ export function createStore(options: DatabaseOptions): Store {
     apps: createAppStore(context),
     idempotency: createIdempotencyStore(context),
     events: createEventStore(context),
+    reports: createReportStore(context),
     control: createControlStore(context),
     usage: createUsageStore(context),
     migrate: () => migrate(db),

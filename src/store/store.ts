@@ -23,6 +23,7 @@ import type {
 import type { FolderStore } from './folder-store.js';
 import type { BudgetStore } from './budget-store.js';
 import type { AppStore } from './app-store.js';
+import type { ReportStore } from './report-store.js';
 import type { SessionStore, Submission } from './session-store.js';
 import type { SettingsStore, TenancyStore } from './tenancy-store.js';
 import type { UsageStore } from './usage-store.js';
@@ -268,6 +269,7 @@ export interface Store {
   readonly apps: AppStore;
   readonly idempotency: IdempotencyStore;
   readonly events: EventStore;
+  readonly reports: ReportStore;
   readonly control: ControlStore;
   readonly usage: UsageStore;
   /** Applies migrations; two at once apply each once. */
