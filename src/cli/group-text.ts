@@ -1,5 +1,6 @@
 import type { Group, GroupPolicy } from '../contract/index.js';
 import { formatSeconds } from './format-amounts.js';
+import { idlePolicyText } from './idle-setting.js';
 
 /** A group for people: what it has, then its policy in the words that `berth group set` takes. */
 export function groupText(group: Group): string {
@@ -34,6 +35,7 @@ function policyLines(policy: GroupPolicy): readonly (readonly [key: string, valu
     ...Object.entries(policy.maxRuntimeSeconds).map(
       ([kind, seconds]) => [`maxRuntime.${kind}`, timeOrNone(seconds)] as const,
     ),
+    ...Object.entries(policy.idle).map(([kind, rule]) => [`idle.${kind}`, idlePolicyText(rule)] as const),
     ['allowUnenforcedSharing', String(policy.allowUnenforcedSharing)],
     ['blackHoleFailures', blackHoleText(policy.blackHoleFailures)],
     ['lostAfter', formatSeconds(policy.lostAfterSeconds)],

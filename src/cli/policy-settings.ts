@@ -1,6 +1,7 @@
 import type { BodyOf } from '../sdk/index.js';
 import { parseCount, parseDurationSeconds, type Written } from './amounts.js';
 import { usageError } from './cli-error.js';
+import { IDLE_TAKES, parseIdle } from './idle-setting.js';
 
 export type PolicyPatch = NonNullable<BodyOf<'patchGroup'>['policy']>;
 
@@ -78,6 +79,14 @@ const maxRuntimes = Object.fromEntries(
   }),
 );
 
+/** Each kind's whole policy in one value; `off` takes it away. */
+const idle = Object.fromEntries(
+  KINDS.map((kind): [string, Setting] => [
+    `idle.${kind}`,
+    { takes: IDLE_TAKES, parse: (written) => ({ idle: { [kind]: parseIdle(written) } }) },
+  ]),
+);
+
 /** What `berth group set NAME key=value …` takes. */
 export const POLICY_SETTINGS: Readonly<Record<string, Setting>> = {
   placement: oneOf(['dispersed', 'concentrated', 'least-allocated', 'best-fit-devices'], (placement) => ({
@@ -103,6 +112,7 @@ export const POLICY_SETTINGS: Readonly<Record<string, Setting>> = {
     { maxPendingSessions: null },
   ),
   ...maxRuntimes,
+  ...idle,
   allowUnenforcedSharing: flag((allowUnenforcedSharing) => ({ allowUnenforcedSharing })),
   blackHoleFailures: count((blackHoleFailures) => ({ blackHoleFailures })),
   lostAfter: duration((lostAfterSeconds) => ({ lostAfterSeconds })),
@@ -115,12 +125,12 @@ export const POLICY_HELP = Object.entries(POLICY_SETTINGS)
   .join('\n');
 
 /**
- * `key=value` arguments as one patch on `policy`: an object that one of them changes (`decay`, `preemption`, `maxRuntime`) is
+ * `key=value` arguments as one patch on `policy`: an object that one of them changes (`decay`, `preemption`, `maxRuntime`, `idle`) is
  * sent whole. Throws a usage error that names the key, and those there are.
  */
 export function policyPatch(pairs: readonly string[], policy: PolicyPatch = {}): PolicyPatch {
-  const { decay = {}, preemption = {}, maxRuntimeSeconds = {} } = policy;
-  const whole = { decay, preemption, maxRuntimeSeconds };
+  const { decay = {}, preemption = {}, maxRuntimeSeconds = {}, idle: idles = {} } = policy;
+  const whole = { decay, preemption, maxRuntimeSeconds, idle: idles };
   return pairs.reduce<PolicyPatch>((patch, pair) => {
     const named = settingOf(pair);
     return merge({ ...whole, ...patch }, patch, named);
@@ -138,7 +148,7 @@ function settingOf(pair: string): PolicyPatch {
   return setting.parse({ name: key, text: pair.slice(at + 1) });
 }
 
-const NESTED = ['decay', 'preemption', 'maxRuntimeSeconds'] as const;
+const NESTED = ['decay', 'preemption', 'maxRuntimeSeconds', 'idle'] as const;
 
 /** Two keys of one object (`decay.by`, `decay.step`) make one patch of it. */
 function merge(known: PolicyPatch, patch: PolicyPatch, more: PolicyPatch): PolicyPatch {

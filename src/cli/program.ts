@@ -20,6 +20,7 @@ import { registerSimulate } from './commands/simulate.js';
 import { registerSnapshot } from './commands/snapshot.js';
 import { registerKill, registerStop } from './commands/stop.js';
 import { registerDomain, registerProject, registerUser } from './commands/tenancy.js';
+import { registerTop } from './commands/top.js';
 import { registerWait } from './commands/wait.js';
 import { FORMATS } from './output.js';
 import { registerLocalCommands } from './supervisor/register-local-commands.js';
@@ -31,6 +32,7 @@ const SECTIONS: readonly (readonly [heading: string, register: readonly ((progra
     [
       registerRun,
       registerPs,
+      registerTop,
       registerInspect,
       registerLogs,
       registerExec,

@@ -46,6 +46,11 @@ const withStops = (command: Command): Command =>
     .option('--resumable', 'goes on from a checkpoint when it is started again')
     .option('--checkpoint <command>', 'run by sh -c in the main kernel when it will be stopped')
     .option('--notice-signal <signal>', 'sent when it will be stopped; SIGTERM when omitted')
+    .option(
+      '--idle-exempt <criterion>',
+      'never idle by utilization, network or lifetime, where the group honours that',
+      collect,
+    )
     .option('--grace <time>', 'between that notice, or SIGTERM, and SIGKILL')
     .option('--retries <n>', 'tries after a failure of the platform; 2 when omitted, 0 for none');
 

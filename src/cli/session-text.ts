@@ -1,5 +1,6 @@
 import type { DeviceGuarantees, Session } from '../contract/index.js';
 import { formatAge, formatBytes, formatSeconds, formatSlots, formatUntil } from './format-amounts.js';
+import { idleLines } from './idle-lines.js';
 import { unknownText } from './start-text.js';
 
 type Device = Session['kernels'][number]['devices'][number];
@@ -15,6 +16,7 @@ export function sessionText(session: Session, now: Date): string {
     ...attemptLines(session, now),
     ...timeLines(session, now),
     ...stopLines(session, now),
+    ...idleLines(session.idle, now),
     ...session.dependsOn.map((on) => `  after ${on.name} (${on.state}); if that fails: ${on.onFailure}`),
     ...kernels.flatMap(kernelLines),
     ...session.mounts.map(

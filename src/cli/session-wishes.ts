@@ -27,6 +27,7 @@ export interface WishOptions {
   readonly requireZone?: string;
   readonly spread?: string;
   readonly pack?: string;
+  readonly idleExempt?: readonly string[];
 }
 
 export interface Devices {
@@ -56,7 +57,7 @@ export function devicesOf({ gpus, gpuMem, gpuMemLimit, gpuModel }: WishOptions):
 
 /** When it may start, for how long it runs, what it waits for, and how it is stopped and tried again. */
 export function wishesOf(options: WishOptions, now: Date): Partial<CreateSessionInput> {
-  const { startsAt, dependsOn, preemptible, resumable, retries } = options;
+  const { startsAt, dependsOn, preemptible, resumable, retries, idleExempt } = options;
   return {
     ...timing(options),
     ...notice(options),
@@ -66,9 +67,18 @@ export function wishesOf(options: WishOptions, now: Date): Partial<CreateSession
       dependsOn: dependsOn?.map(parseDependency),
       preemptible,
       resumable,
+      idleExemptions: idleExempt?.map(parseCriterion),
       retry: retries === undefined ? undefined : { maxAttempts: parseCount({ name: '--retries', text: retries }) + 1 },
     }),
   };
+}
+
+const CRITERIA = ['utilization', 'network', 'lifetime'] as const;
+
+function parseCriterion(text: string): (typeof CRITERIA)[number] {
+  const found = CRITERIA.find((known) => known === text);
+  if (found === undefined) throw usageError(`--idle-exempt: "${text}" is none of ${CRITERIA.join(', ')}`);
+  return found;
 }
 
 function timing({ minRuntime, maxRuntime, startDeadline, grace }: WishOptions): Partial<CreateSessionInput> {

@@ -1,5 +1,6 @@
 import type { Why } from '../contract/index.js';
 import { formatAge, formatAmount, formatUntil, resourceName } from './format-amounts.js';
+import { idleLines } from './idle-lines.js';
 
 /** Told at most of its history; berth history tells all of it. */
 const HISTORY_MAX = 5;
@@ -17,6 +18,7 @@ export function whyText(why: Why, now: Date): string {
     ...nodeLines(why),
     ...nearestLines(why),
     ...startLines(why, now),
+    ...idleLines(why.idle, now),
     ...why.actions.map(({ title, command }) => `  try: ${title}: ${command}`),
     ...historyLines(why, now),
   ];

@@ -6,6 +6,7 @@ import { groupsOf, queueOf, quotasOf } from './resources/scheduling.js';
 import { reportsOf } from './resources/reports.js';
 import { sessionsOf } from './resources/sessions.js';
 import { auditOf, domainsOf, keysOf, projectsOf, usersOf } from './resources/tenancy.js';
+import { usageOf } from './resources/usage.js';
 import { Transport, type TransportOptions } from './transport.js';
 
 export type ClientOptions = TransportOptions;
@@ -22,6 +23,7 @@ export class Client {
   readonly quotas: ReturnType<typeof quotasOf>;
   readonly folders: ReturnType<typeof foldersOf>;
   readonly apps: ReturnType<typeof appsOf>;
+  readonly usage: ReturnType<typeof usageOf>;
   readonly keys: ReturnType<typeof keysOf>;
   readonly users: ReturnType<typeof usersOf>;
   readonly projects: ReturnType<typeof projectsOf>;
@@ -40,6 +42,7 @@ export class Client {
     this.quotas = quotasOf(transport);
     this.folders = foldersOf(transport);
     this.apps = appsOf(transport);
+    this.usage = usageOf(transport);
     this.keys = keysOf(transport);
     this.users = usersOf(transport);
     this.projects = projectsOf(transport);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { parseDurationSeconds } from '../amounts.js';
 import { action, type CommandContext, interruptSignal } from '../command-context.js';
 import type { DemoOptions } from '../demo/demo-options.js';
 
@@ -6,8 +7,10 @@ interface Flags {
   readonly record?: string;
   readonly image: string;
   readonly group: string;
+  readonly window?: string;
 }
-type RunDemo = (options: DemoOptions) => Promise<void>;
+type AllOptions = DemoOptions & { readonly windowSeconds: number };
+type RunDemo = (options: AllOptions) => Promise<void>;
 
 const DEMOS: readonly (readonly [name: string, summary: string, load: () => Promise<RunDemo>])[] = [
   [
@@ -30,6 +33,11 @@ const DEMOS: readonly (readonly [name: string, summary: string, load: () => Prom
     'experiment 1 with backfill: Bob runs ahead of Alice only when the runtimes let him',
     async () => (await import('../demo/demo-backfill.js')).demoBackfill,
   ],
+  [
+    'idle',
+    'experiment 3: an idle notebook is reclaimed, and its folder stays as it was',
+    async () => (await import('../demo/demo-idle.js')).demoIdle,
+  ],
 ];
 
 export function registerDemo(program: Command): void {
@@ -38,7 +46,7 @@ export function registerDemo(program: Command): void {
     .summary('live experiments that check themselves')
     .description('Live experiments on this Berth; each ends non-zero when anything differs from what it expects.');
   for (const [name, summary, load] of DEMOS) {
-    demo
+    const command = demo
       .command(name)
       .summary(summary)
       .description(
@@ -48,10 +56,14 @@ export function registerDemo(program: Command): void {
       .option('--image <image>', 'an image with sleep and a shell', 'berth/busybox:test')
       .option('--group <group>', 'resource group', 'default')
       .action(action<Flags>(async (context, { options }) => (await load())(await demoOptions(context, options))));
+    if (name === 'idle') command.option('--window <time>', 'how long it has to be idle', '60s');
   }
 }
 
-async function demoOptions(context: CommandContext, { record, image, group }: Flags): Promise<DemoOptions> {
+async function demoOptions(
+  context: CommandContext,
+  { record, image, group, window = '60s' }: Flags,
+): Promise<AllOptions> {
   return {
     admin: await context.client(),
     clientOf: (token) => context.client({ token }),
@@ -60,5 +72,6 @@ async function demoOptions(context: CommandContext, { record, image, group }: Fl
     recordFile: record,
     say: (text) => context.out.line(text),
     signal: interruptSignal(),
+    windowSeconds: Math.ceil(parseDurationSeconds({ name: '--window', text: window })),
   };
 }

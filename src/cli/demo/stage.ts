@@ -53,10 +53,10 @@ export class Stage {
   }
 
   /** Looks until all of it is so; else says what was expected and what was seen. */
-  async until(step: string, expected: readonly Expectation[]): Promise<Sample> {
+  async until(step: string, expected: readonly Expectation[], secondsMax = STEP_SECONDS_MAX): Promise<Sample> {
     this.#step = step;
     this.#options.say(step);
-    const until = performance.now() + STEP_SECONDS_MAX * 1000;
+    const until = performance.now() + secondsMax * 1000;
     for (;;) {
       this.#options.signal.throwIfAborted();
       const sample = await this.#look();
@@ -66,6 +66,18 @@ export class Stage {
         return sample;
       }
       if (performance.now() > until) throw new CliError([`${step}: it differs`, ...differing].join('\n  '));
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MILLISECONDS));
+    }
+  }
+
+  /** Once all of it is so, it stays so for that long. */
+  async hold(step: string, expected: readonly Expectation[], seconds: number): Promise<void> {
+    await this.until(step, expected);
+    const until = performance.now() + seconds * 1000;
+    while (performance.now() < until) {
+      this.#options.signal.throwIfAborted();
+      const differing = differences(expected, await this.#look());
+      if (differing.length > 0) throw new CliError([`${step}: it differs`, ...differing].join('\n  '));
       await new Promise((resolve) => setTimeout(resolve, LOOK_MILLISECONDS));
     }
   }
