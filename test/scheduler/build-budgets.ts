@@ -5,7 +5,9 @@ import { planPass } from '../../src/scheduler/plan-pass.js';
 import { node, type SessionShape, type SnapshotShape, session, slots, snapshot } from './build.js';
 import { at, booked, type RunningShape, running } from './build-running.js';
 
-export const budgetId = (name: string): BudgetId => `bgt_${name.padStart(26, '0')}` as BudgetId;
+/** Ids have no i, l, o and u in them. */
+export const budgetId = (name: string): BudgetId =>
+  `bgt_${name.toLowerCase().replaceAll('o', '0').replaceAll(/[il]/gu, '1').replaceAll('u', 'v').padStart(26, '0')}` as BudgetId;
 
 export interface TreeShape {
   /** `A/A1` is a child of `A`; each with its weight. The root is made. */
