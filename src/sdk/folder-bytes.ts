@@ -41,23 +41,98 @@ export interface Sent {
   readonly options: ByteOptions;
 }
 
-/** The file's bytes as they come. Throws `TransferError` at the end when they are not those that the proxy announced. */
-export async function* download(
-  transport: Transport,
-  transfer: Transfer,
-  options: ByteOptions,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const response = await transport.send({
+/** Where a download begins, of which version: what is there of it already stays. */
+export interface DownloadFrom {
+  readonly fromByte: number;
+  readonly etag: string;
+}
+export interface Download {
+  /** Of the whole file. */
+  readonly bytes: number;
+  readonly etag: string;
+  readonly sha256: string | undefined;
+  /** 0 when the file is another version than was asked for: begin anew. */
+  readonly startsAt: number;
+  /** From `startsAt` on. A cut is gone on with; throws `TransferError` when the file changed meanwhile. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface Downloading {
+  readonly transfer: () => Promise<Transfer>;
+  readonly options: ByteOptions;
+  readonly from?: DownloadFrom | undefined;
+  /** Large files are read twice there unless their sum is known; small ones always tell it. */
+  readonly wantsSum: boolean;
+}
+
+async function request(transport: Transport, { transfer, options, wantsSum }: Downloading, from?: DownloadFrom) {
+  const { url, token } = await transfer();
+  return transport.send({
     method: 'GET',
-    url: transfer.url,
-    headers: { ...authorization(transfer), 'x-berth-checksum': 'true' },
+    url,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(wantsSum ? { 'x-berth-checksum': 'true' } : {}),
+      ...(from === undefined || from.fromByte === 0 ? {} : { range: `bytes=${from.fromByte}-`, 'if-range': from.etag }),
+    },
     isRepeatable: true,
     signal: options.signal,
   });
-  const expected = announcedSha256(response.headers);
+}
+
+const totalOf = (response: Response): number =>
+  Number(
+    /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? response.headers.get('content-length') ?? 0,
+  );
+
+/** Opens a file for reading, from a byte of a known version on where there is one. */
+export async function openDownload(transport: Transport, how: Downloading): Promise<Download> {
+  const response = await request(transport, how, how.from);
+  const startsAt = response.status === 206 ? (how.from?.fromByte ?? 0) : 0;
+  const etag = response.headers.get('etag') ?? '';
+  return {
+    bytes: totalOf(response),
+    etag,
+    sha256: announcedSha256(response.headers),
+    startsAt,
+    chunks: goingOn(transport, how, { response, etag, startsAt }),
+  };
+}
+
+async function* goingOn(
+  transport: Transport,
+  how: Downloading,
+  begun: { readonly response: Response; readonly etag: string; readonly startsAt: number },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let { response, startsAt: done } = begun;
+  let [attempt, reached] = [1, done];
+  for (;;) {
+    try {
+      for await (const chunk of response.body ?? []) {
+        done += chunk.byteLength;
+        how.options.onProgress?.(done);
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      how.options.signal?.throwIfAborted();
+      if (begun.etag === '' || attempt >= transport.triesMax) throw error;
+    }
+    if (done > reached) [reached, attempt] = [done, 1];
+    await transport.pause(attempt, how.options.signal);
+    attempt += 1;
+    response = await request(transport, how, { fromByte: done, etag: begun.etag });
+    if (response.status !== 206 && done > 0) throw new TransferError('the file changed while it was read');
+  }
+}
+
+/** The file's bytes as they come. Throws `TransferError` at the end when they are not those that the proxy announced. */
+export async function* download(transport: Transport, how: Downloading): AsyncGenerator<Uint8Array, void, undefined> {
+  const { sha256: expected, chunks } = await openDownload(transport, how);
   const hash = createHash('sha256');
-  if (response.body !== null) {
-    yield* counted(response.body, hash, options.onProgress);
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
   }
   const sha256 = hash.digest('hex');
   if (expected !== undefined && expected !== sha256) {
@@ -95,7 +170,7 @@ async function* counted(
 }
 
 /** Read as the network takes it: one chunk is held at a time. */
-function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+export function toStream(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = bytes[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -97,12 +97,13 @@ export function folderHandlers(deps: ApiDeps): Handlers<Ids> {
   const { folders } = deps.store;
   const see = (idOrName: string, principal: Principal) => seeFolder(deps, idOrName, principal);
 
-  const purge = async (folder: Folder): Promise<void> => {
+  const purge = async (folder: Folder): Promise<undefined> => {
     const outcome = await folders.remove(folder.id);
     if (outcome === 'missing') throw notFound(`folder ${folder.name}`);
     if (outcome !== 'ok') throw isMounted(folder, outcome.mountedBy);
     await folderBytes.remove(folder);
     await folders.purged(folder.id);
+    return undefined;
   };
 
   return {
@@ -138,9 +139,10 @@ export function folderHandlers(deps: ApiDeps): Handlers<Ids> {
     },
     async purgeFolder({ params }, { principal }) {
       const folder = await see(params.folder, principal);
-      if (folder.state === 'TRASH' || folder.state === 'PURGING') return purge(folder);
+      const isTrashed = folder.state === 'TRASH' || folder.state === 'PURGING';
       const hint = `berth folder trash ${folder.name}`;
-      throw problem('conflict', `${folder.name} is not in the trash`, { hint });
+      if (!isTrashed) throw problem('conflict', `${folder.name} is not in the trash`, { hint });
+      return purge(folder);
     },
     async cloneFolder({ params, body }, { principal, resourceId }) {
       const source = await see(params.folder, principal);

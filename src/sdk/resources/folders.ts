@@ -1,17 +1,11 @@
-import {
-  type ByteOptions,
-  type ByteSource,
-  download,
-  type FolderEntry,
-  type Uploaded,
-  upload,
-} from '../folder-bytes.js';
 import type { BodyOf, CallOptions, QueryOf } from '../operations.js';
 import { listOf } from '../pages.js';
-import { ConnectionError, UnavailableError } from '../problem-error.js';
 import type { Transport } from '../transport.js';
+import { folderFilesOf } from './folder-files.js';
 
-/** `folder` is an id or a name. Bytes go to the storage proxy, under a token for that one operation. */
+export type { FileIn } from './folder-files.js';
+
+/** `folder` is an id or a name. */
 export const foldersOf = (transport: Transport) => ({
   create: (folder: BodyOf<'createFolder'>, options?: CallOptions) =>
     transport.call('createFolder', { body: folder }, options),
@@ -21,76 +15,39 @@ export const foldersOf = (transport: Transport) => ({
       return transport.call('listFolders', { query: { ...query, ...at } }, options);
     }),
   get: (folder: string, options?: CallOptions) => transport.call('getFolder', { params: { folder } }, options),
+  patch: (folder: string, change: BodyOf<'patchFolder'>, options?: CallOptions) =>
+    transport.call('patchFolder', { params: { folder }, body: change }, options),
+  /** At once, past the trash. */
   delete: (folder: string, options?: CallOptions) => transport.call('deleteFolder', { params: { folder } }, options),
+  trash: (folder: string, options?: CallOptions) => transport.call('trashFolder', { params: { folder } }, options),
+  restore: (folder: string, options?: CallOptions) => transport.call('restoreFolder', { params: { folder } }, options),
+  purge: (folder: string, options?: CallOptions) => transport.call('purgeFolder', { params: { folder } }, options),
+  /** READY, or CLONING while many bytes are copied. */
+  clone: (folder: string, clone: BodyOf<'cloneFolder'>, options?: CallOptions) =>
+    transport.call('cloneFolder', { params: { folder }, body: clone }, options),
+  /** To a user, who has to accept, or to a project. */
+  give: (folder: string, to: BodyOf<'giveFolder'>, options?: CallOptions) =>
+    transport.call('giveFolder', { params: { folder }, body: to }, options),
+  /** Counted now. */
+  usage: (folder: string, options?: CallOptions) => transport.call('getFolderUsage', { params: { folder } }, options),
+  owners: async (options?: CallOptions) => (await transport.call('listFolderOwners', {}, options)).items,
 
-  /** Writes a file, whole: readers see the old one or the new one. Checked by SHA-256. */
-  async putFile(file: FileIn, source: ByteSource, options: ByteOptions = {}): Promise<Uploaded> {
-    for (let attempt = 1; ; attempt += 1) {
-      const transfer = await transferOf(transport, file, { operation: 'write', signal: options.signal });
-      try {
-        return await upload(transport, transfer, { source, options });
-      } catch (error) {
-        const isPassing = error instanceof ConnectionError || error instanceof UnavailableError;
-        if (!isPassing || attempt >= transport.triesMax) throw error;
-        await transport.pause(attempt, options.signal);
-      }
-    }
-  },
+  invite: (folder: string, invitation: BodyOf<'inviteToFolder'>, options?: CallOptions) =>
+    transport.call('inviteToFolder', { params: { folder }, body: invitation }, options),
+  invitationsOf: async (folder: string, options?: CallOptions) =>
+    (await transport.call('listFolderInvitations', { params: { folder } }, options)).items,
+  revoke: (folder: string, user: string, options?: CallOptions) =>
+    transport.call('revokeFolderInvitation', { params: { folder, user } }, options),
+  /** Those that wait for the caller's answer. */
+  invitations: async (options?: CallOptions) => (await transport.call('listInvitations', {}, options)).items,
+  accept: (invitation: string, options?: CallOptions) =>
+    transport.call('acceptInvitation', { params: { invitation } }, options),
+  decline: (invitation: string, options?: CallOptions) =>
+    transport.call('declineInvitation', { params: { invitation } }, options),
 
-  /** A file's bytes as they come, checked by SHA-256 at the end. */
-  async *getFile(file: FileIn, options: ByteOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    yield* download(
-      transport,
-      await transferOf(transport, file, { operation: 'read', signal: options.signal }),
-      options,
-    );
-  },
+  volumes: async (options?: CallOptions) => (await transport.call('listVolumes', {}, options)).items,
+  putVolume: (name: string, volume: BodyOf<'putVolume'>, options?: CallOptions) =>
+    transport.call('putVolume', { params: { name }, body: volume }, options),
 
-  async readFile(file: FileIn, options: ByteOptions = {}): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of this.getFile(file, options)) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  },
-
-  /** Files and directories below `path`; of the whole folder when it is omitted. */
-  async listFiles(folder: string, path?: string, options: CallOptions = {}): Promise<readonly FolderEntry[]> {
-    const transfer = await transferOf(transport, { folder, path }, { operation: 'list', signal: options.signal });
-    const response = await transport.send({
-      method: 'GET',
-      url: `${transfer.url}?list=true`,
-      headers: { authorization: `Bearer ${transfer.token}`, accept: 'application/json' },
-      isRepeatable: true,
-      signal: options.signal,
-    });
-    const answer = (await response.json()) as { items: readonly FolderEntry[] } | readonly FolderEntry[];
-    return 'items' in answer ? answer.items : answer;
-  },
-
-  /** A second call finds nothing, which is success at the proxy's word only: it may say `not_found`. */
-  async deleteFile(file: FileIn, options: CallOptions = {}): Promise<void> {
-    const transfer = await transferOf(transport, file, { operation: 'delete', signal: options.signal });
-    await transport.send({
-      method: 'DELETE',
-      url: transfer.url,
-      headers: { authorization: `Bearer ${transfer.token}` },
-      isRepeatable: true,
-      signal: options.signal,
-    });
-  },
+  ...folderFilesOf(transport),
 });
-
-/** Where a file lies: its folder, and its path inside with `/` between the parts. */
-export interface FileIn {
-  readonly folder: string;
-  readonly path: string;
-}
-
-function transferOf(
-  transport: Transport,
-  { folder, path }: { readonly folder: string; readonly path: string | undefined },
-  how: { readonly operation: 'read' | 'write' | 'list' | 'delete'; readonly signal: AbortSignal | undefined },
-) {
-  const { operation, signal } = how;
-  const body = path === undefined ? { operation } : { operation, path };
-  return transport.call('createTransfer', { params: { folder }, body }, { signal });
-}
