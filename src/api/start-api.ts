@@ -6,6 +6,7 @@ import type { TokenSigner } from '../platform/tokens.js';
 import type { Store } from '../store/store.js';
 import type { TemporalDoor } from '../temporal/door.js';
 import { createAgentPort } from './agent-port.js';
+import { measureBudgets } from './budget-metrics.js';
 import { createApi } from './create-api.js';
 import type { ApiOptions } from './deps.js';
 import { createEventFeed } from './event-feed.js';
@@ -39,6 +40,7 @@ export async function startApi(parts: ApiParts): Promise<FastifyInstance> {
   const folderBytes = createFolderBytes(signer, options.storageUrl);
   const feed = createEventFeed(store.events, log);
   measureLedger(registry, store.control);
+  measureBudgets(registry, store);
   const purges = startPurges({ store, folderBytes, log }, options.purgeEveryMs);
   const app = await createApi({ ...parts, agents, folderBytes, feed });
   app.addHook('preClose', async () => feed.close());

@@ -191,6 +191,15 @@ describe('a report on ten hours of four GPUs', () => {
     expect([hidden.statusCode, hidden.json().code]).toEqual([404, 'not_found']);
   });
 
+  test('is told as metrics too: by budget, by part, and by wait', async () => {
+    const { body } = await api.call(api.adminKey, 'GET', '/metrics');
+    expect(body).toMatch(/^berth_budget_used_gpu_seconds\{[^}]*budget="lab\/nlp"[^}]*\} 41400$/m);
+    expect(body).toMatch(/^berth_budget_claim\{[^}]*budget="other"[^}]*\} 0\.25$/m);
+    expect(body).toMatch(/^berth_pyramid_gpu_seconds\{[^}]*part="not_charged"[^}]*\} 2700$/m);
+    expect(body).toMatch(/^berth_first_gpu_seconds\{[^}]*class="long"[^}]*quantile="0.5"[^}]*\} 1800$/m);
+    expect(body).toMatch(/^berth_broken_contracts\{[^}]*\} 1$/m);
+  });
+
   test('is Markdown or one HTML file where that is asked for', async () => {
     for (const [format, start] of [
       ['markdown', '# GPU time of lab/nlp'],
