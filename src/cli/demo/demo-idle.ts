@@ -63,9 +63,12 @@ interface Scene {
   readonly folder: string;
 }
 
-type Wanted = Pick<CreateSessionInput, 'kind' | 'command' | 'mounts'> & { readonly cpuMilli: number };
+type Wanted = Pick<CreateSessionInput, 'kind' | 'command' | 'mounts'> & {
+  readonly label: string;
+  readonly cpuMilli: number;
+};
 
-async function submit({ stage }: Scene, client: Client, label: string, { cpuMilli, ...spec }: Wanted) {
+async function submit(stage: Stage, client: Client, { label, cpuMilli, ...spec }: Wanted) {
   const kernels = [{ slots: { cpuMilli, memoryBytes: 16 * 2 ** 20 } }];
   return stage.submit({ label, client, spec: { project: PROJECT, kernels, ...spec } });
 }
@@ -75,11 +78,17 @@ async function experiment(scene: Scene): Promise<void> {
   await mustHaveNoPolicy(options);
   const mounts = [{ folder, target: '/work' }];
   const writes = `dd if=/dev/urandom of=/work/${FILE} bs=65536 count=16 2>/dev/null; sync; ${SLEEPS}`;
-  const notebook: Wanted = { kind: 'interactive', command: ['sh', '-c', writes], mounts, cpuMilli: 3000 };
-  const { id } = await submit(scene, alice, 'notebook', notebook);
-  await submit(scene, bob, 'worker', { kind: 'batch', command: ['sh', '-c', WORKS], cpuMilli: 1000 });
+  const command = ['sh', '-c', writes];
+  const { id } = await submit(stage, alice, {
+    label: 'notebook',
+    kind: 'interactive',
+    command,
+    mounts,
+    cpuMilli: 3000,
+  });
+  await submit(stage, bob, { label: 'worker', kind: 'batch', command: ['sh', '-c', WORKS], cpuMilli: 1000 });
   await stage.until('the notebook and the worker run', [isState('notebook', 'RUNNING'), isState('worker', 'RUNNING')]);
-  await submit(scene, carol, 'waiting', { kind: 'batch', command: ['sh', '-c', SLEEPS], cpuMilli: 1000 });
+  await submit(stage, carol, { label: 'waiting', kind: 'batch', command: ['sh', '-c', SLEEPS], cpuMilli: 1000 });
   const before = await sha256In(alice, id);
   options.say(`  sha256 of ${FILE} in the notebook's folder: ${before}`);
 
@@ -134,8 +143,8 @@ async function reclaimed(scene: Scene, before: string): Promise<void> {
   options.say(`  warned: ${told[0].message}`);
 
   const mounts = [{ folder, target: '/work', readOnly: true }];
-  const fresh: Wanted = { kind: 'batch', command: ['sh', '-c', SLEEPS], mounts, cpuMilli: 1000 };
-  const { id } = await submit(scene, alice, 'fresh', fresh);
+  const fresh: Wanted = { label: 'fresh', kind: 'batch', command: ['sh', '-c', SLEEPS], mounts, cpuMilli: 1000 };
+  const { id } = await submit(stage, alice, fresh);
   await stage.until('a fresh session mounts the folder', [isState('fresh', 'RUNNING'), isState('worker', 'RUNNING')]);
   const after = await sha256In(alice, id);
   const downloaded = createHash('sha256')
