@@ -12,7 +12,7 @@ interface Running {
 
 /** Writes come from one request at a time (tus locks an upload). Small chunks are joined: each write costs a trip to a thread. */
 const JOINED_BYTES = 2 ** 20;
-const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** tus's file store that sums up bytes as they come, so that a whole upload is not read again at its end. */
 export class HashingStore extends FileStore {
@@ -82,7 +82,8 @@ async function* joined(readable: Readable): AsyncGenerator<Uint8Array[]> {
   let bytes = 0;
   let failed: { readonly error: unknown } | null = null;
   try {
-    for await (const chunk of readable as AsyncIterable<Uint8Array>) {
+    // Not destroyed when writing fails: tus would take that for a cut, and hide why.
+    for await (const chunk of readable.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
       block.push(chunk);
       bytes += chunk.length;
       if (bytes < JOINED_BYTES) continue;

@@ -16,6 +16,7 @@ const BY_CODE: Readonly<Record<string, Refusal>> = {
   EACCES: { code: 'conflict', detail: 'its file mode does not let the storage proxy at it' },
   ENOSPC: { code: 'unavailable', detail: 'the volume is full', retryAfterSeconds: 60 },
   EDQUOT: { code: 'unavailable', detail: 'the volume is full', retryAfterSeconds: 60 },
+  EFBIG: { code: 'unavailable', detail: 'the volume takes no file of this size', retryAfterSeconds: 60 },
   EMFILE: { code: 'unavailable', detail: 'too many transfers at once' },
 };
 

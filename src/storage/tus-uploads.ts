@@ -14,7 +14,6 @@ import { type UploadDone, type UploadRecord, uploadRecords } from './upload-reco
 
 /** An upload that nobody went on with for so long is removed. */
 const KEPT_MS = 24 * 3_600_000;
-const ID_HEADER = 'x-berth-upload';
 
 export interface TusUploads {
   /** Begins an upload under a new id, and answers by tus. False: refused, nothing was kept. */
@@ -33,6 +32,10 @@ export interface Raw {
   readonly response: ServerResponse;
 }
 
+const newId = (): string => randomBytes(16).toString('hex');
+/** How tus's server hands Node's own request on. */
+type NodeRequest = Request & { readonly node?: { readonly req: IncomingMessage } };
+
 /** Resumable uploads of one volume, by tus 1.0: parts and what is known of them lie on the volume, so any restart goes on. */
 export async function openTusUploads(
   volume: { readonly name: string; readonly path: string },
@@ -44,6 +47,8 @@ export async function openTusUploads(
   const turns = createTurns();
   const { ledger } = placing;
   const held = new Set<string>();
+  /** Chosen before tus sees the request, so that what is known of an upload is written first. */
+  const ids = new WeakMap<object, string>();
 
   const hold = (id: string, { folderId, size, limits, jti }: UploadRecord): void => {
     ledger.hold(id, { volumePath: volume.path, folderId }, { bytes: size, limits, from: jti });
@@ -95,7 +100,7 @@ export async function openTusUploads(
     path: `/v1/uploads/${volume.name}`,
     datastore: store,
     relativeLocation: true,
-    namingFunction: (request) => request.headers.get(ID_HEADER) ?? randomBytes(16).toString('hex'),
+    namingFunction: (request) => ids.get((request as NodeRequest).node?.req ?? request) ?? newId(),
     onUploadFinish: async (_request, upload) => {
       const { sha256 } = await finish(upload.id);
       return { headers: { 'x-berth-sha256': sha256 } };
@@ -110,10 +115,10 @@ export async function openTusUploads(
     read: (id) => records.read(id),
     readDone: (id) => records.readDone(id),
     async create(record, { request, response }) {
-      const id = randomBytes(16).toString('hex');
+      const id = newId();
       await records.write(id, record);
       hold(id, record);
-      request.headers[ID_HEADER] = id;
+      ids.set(request, id);
       answerProblems(response);
       await server.handle(request, response);
       const isMade = response.statusCode < 300;
