@@ -4,12 +4,11 @@ import { sql } from '../sql.js';
 import type { BudgetPeriods, BudgetVersionRow } from './budget-periods.js';
 import { readMoment } from './for-group.js';
 import { readCapacityCells, readDemandCells } from './read-capacity.js';
-import { instant, readGpuTime } from './read-gpu-time.js';
+import { type AccountTime, instant, readGpuTime } from './read-gpu-time.js';
 
 const CELLS_MAX = 400;
 
-const KINDS = ['charged', 'unallocated', 'uncharged', 'demand'] as const;
-type Sums = Record<(typeof KINDS)[number], number[]>;
+type Sums = Record<AccountTime['kind'] | 'demand', number[]>;
 
 /** Sums by account, each with a number for every cell. */
 class Accounts {
