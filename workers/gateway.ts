@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createGateway, GATEWAY_DEFAULTS, type Gateway, type GatewayDeps } from '../src/gateway/create-gateway.js';
 import { parseGatewayConfig } from '../src/platform/config.js';
@@ -36,12 +37,12 @@ async function main(): Promise<void> {
     events: store.events,
     locate: store.sessions.locateKernel,
     why: store.planning.why,
-    recordActivity: async (batch) => log.debug({ sessions: batch.length }, 'activity of apps'),
+    recordActivity: store.usage.recordActivity,
     signer: await readTokenSigner(config.signingKeyFile),
     verifyKeys: await readVerifyKeys(config.verifyKeyFile),
     log,
     registry,
-    options: { ...GATEWAY_DEFAULTS, appsUrl: config.appsUrl },
+    options: { ...GATEWAY_DEFAULTS, name: `${hostname()}:${config.gatewayPort}`, appsUrl: config.appsUrl },
   });
   open.push(() => gateway.close());
   const port = await gateway.listen({ host: config.listenHost, port: config.gatewayPort });

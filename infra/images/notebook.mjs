@@ -28,17 +28,21 @@ import {
 import { engine, ensureDocker } from '../setup/docker.mjs';
 
 /** JupyterLab on port 8888. Berth's gateway is its only door, so it asks for no token of its own. */
-export const NOTEBOOK_IMAGE = 'berth/notebook:1';
+export const NOTEBOOK_IMAGE = 'berth/notebook:2';
 
 /** A change here is a new tarball and a new tag. */
-const TARBALL = 'notebook-bookworm-1.tar';
+const TARBALL = 'notebook-bookworm-2.tar';
 const PACKAGES = ['jupyterlab==4.4.10', 'ipykernel==6.30.1'];
 const HOME = '/opt/jupyter';
+/** Debian bookworm's. */
+const PYTHON = '3.11';
 
 const START = `#!/bin/sh
 # Berth's gateway authenticates whoever comes; Host and Origin reach it as the browser sent them.
 exec python3 -m jupyterlab --ip=0.0.0.0 --port="\${PORT:-8888}" --no-browser --allow-root \\
-  --IdentityProvider.token='' --ServerApp.allow_remote_access=True --ServerApp.root_dir="\${NOTEBOOK_DIR:-/root}" "$@"
+  --IdentityProvider.token='' --ServerApp.allow_remote_access=True --ServerApp.root_dir="\${NOTEBOOK_DIR:-/root}" \\
+  --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \\
+  --LabApp.extension_manager=readonly "$@"
 `;
 
 const CHANGES = [
@@ -72,16 +76,18 @@ async function rootFileSystem(tarball) {
   await step('mmdebstrap', ['sh', '-c', `${quoted} > '${tarball}'`], mend);
 }
 
-/** Wheels for the image's Python 3.11, whatever Python this machine has. */
+/** Wheels for the image's Python, whatever Python this machine has. */
 async function jupyter(root) {
   const python = which('python3') ?? which('python');
   if (python === undefined) throw new SetupError('notebook: there is no python3 here', 'install python3 with pip');
-  const wheels = ['--only-binary=:all:', '--python-version', '3.11', '--implementation', 'cp'];
+  const wheels = ['--only-binary=:all:', '--python-version', PYTHON, '--implementation', 'cp'];
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
   for (const glibc of ['manylinux2014', 'manylinux_2_28', 'manylinux_2_17']) {
     wheels.push('--platform', `${glibc}_${machine}`);
   }
-  const quiet = ['--quiet', '--no-compile', '--disable-pip-version-check', '--root-user-action=ignore'];
+  const version = await run(python, ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']);
+  const compiled = version.stdout.trim() === PYTHON ? [] : ['--no-compile']; // by another Python it would be of no use
+  const quiet = ['--quiet', '--disable-pip-version-check', '--root-user-action=ignore', ...compiled];
   const target = ['--target', join(root, HOME)];
   await step(
     'pip',

@@ -7,6 +7,8 @@ import type { OutputFrame } from '../docker/frames.js';
 
 const STREAM_BYTE = { stdout: 1, stderr: 2 } as const;
 const START_MS = 10_000;
+/** So long a command that lost its client may take to see the end of its input; it is left to itself then. */
+const LEAVE_MS = 1_000;
 const CLOSE_DONE = 1000;
 const CLOSE_INVALID = 1007;
 /** Ends the input of a terminal: the engine passes no hang-up on, and a shell at its prompt leaves at this. */
@@ -20,12 +22,14 @@ const END_OF_TRANSMISSION = '\x04';
 export async function runTerminal({ exec }: Pick<Containers, 'exec'>, socket: WebSocket, name: string): Promise<void> {
   const input = new PassThrough();
   const gone = new AbortController();
-  socket.on('error', () => gone.abort());
-  socket.on('close', () => gone.abort());
+  socket.on('error', () => socket.terminate());
   const running: { exec?: RunningExec } = {};
   const started = await firstMessage(socket, (data, isBinary) => take(data, isBinary, { socket, input, running }));
   if (started === undefined) return socket.close(CLOSE_INVALID, 'the first message says what to run');
-  socket.on('close', () => input.end(started.tty ? END_OF_TRANSMISSION : ''));
+  socket.on('close', () => {
+    if (!input.writableEnded) input.end(started.tty ? END_OF_TRANSMISSION : '');
+    setTimeout(() => gone.abort(), LEAVE_MS).unref();
+  });
   try {
     const output = exec({ name, command: started.command, options: optionsOf(started, { input, running, gone }) });
     for await (const frame of output) {
@@ -82,8 +86,8 @@ function take(
   { socket, input, running }: Flow & { readonly socket: WebSocket },
 ): void {
   if (isBinary) {
-    if (input.writableEnded || input.write(data)) return;
-    socket.pause();
+    if (input.writableEnded || input.write(data) || socket.isPaused) return;
+    socket.pause(); // messages of the same packet still come
     input.once('drain', () => socket.resume());
     return;
   }

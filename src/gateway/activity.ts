@@ -1,24 +1,14 @@
 import type { Socket } from 'node:net';
-import type { SessionId } from '../contract/index.js';
+import type { ActivityReport, SessionId } from '../contract/index.js';
 import type { Logger } from '../platform/log.js';
 
-/** What went to the ports of one session since the last batch. */
-export interface AppActivity {
-  readonly sessionId: SessionId;
-  /** That began. */
-  readonly requests: number;
-  /** Requests and open sockets at the end of the batch. */
-  readonly inFlight: number;
-  /** RFC 3339; null when nothing came: a socket that is open and silent is no activity. */
-  readonly lastActivityAt: string | null;
-}
+export type RecordActivity = (report: ActivityReport) => Promise<void>;
 
-export type RecordActivity = (batch: readonly AppActivity[]) => Promise<void>;
-
+/** What goes to the ports of sessions: the measure of whether somebody uses them. */
 export interface Activity {
   /** A request that began; call what it returns once, when it has ended. */
   begin(sessionId: SessionId): () => void;
-  /** Bytes of the client on an open socket count as they come. */
+  /** An open connection: in flight while bytes move on it, and nothing while it is silent. */
   watch(sessionId: SessionId, client: Socket): void;
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -27,20 +17,26 @@ export interface Activity {
 interface Count {
   requests: number;
   inFlight: number;
+  /** Of the last byte, by this process's clock. */
   lastMs: number;
 }
 
-/** A pong is 6 bytes, and a client answers each ping of the app whether somebody sits there or not. */
+/** A ping and its pong are some bytes, and pass whether somebody sits there or not. */
 const SILENT_BYTES = 64;
 
 interface ActivityDeps {
+  /** Unique among gateways, and the same after a restart. */
+  readonly gateway: string;
   readonly record: RecordActivity;
   readonly everyMs: number;
   readonly log: Logger;
 }
 
-/** Counted in memory, told in batches. A batch that could not be told is counted into the next one. */
-export function createActivity({ record, everyMs, log }: ActivityDeps): Activity {
+/**
+ * Counted in memory, told each `everyMs`, also when there was nothing: silence of a gateway is a gap, and a gap reclaims
+ * nothing. What could not be told is told with the next report.
+ */
+export function createActivity({ gateway, record, everyMs, log }: ActivityDeps): Activity {
   const counts = new Map<SessionId, Count>();
   const sockets = new Map<Socket, { readonly sessionId: SessionId; bytes: number }>();
 
@@ -49,41 +45,45 @@ export function createActivity({ record, everyMs, log }: ActivityDeps): Activity
     counts.set(sessionId, count);
     return count;
   };
-  const lookAtSockets = () => {
+  const movingSockets = (): ReadonlyMap<SessionId, number> => {
+    const moving = new Map<SessionId, number>();
     for (const [socket, seen] of sockets) {
-      if (socket.bytesRead - seen.bytes > SILENT_BYTES) countOf(seen.sessionId).lastMs = Date.now();
-      seen.bytes = socket.bytesRead;
+      const bytes = socket.bytesRead + socket.bytesWritten;
+      if (bytes - seen.bytes > SILENT_BYTES) {
+        moving.set(seen.sessionId, (moving.get(seen.sessionId) ?? 0) + 1);
+        countOf(seen.sessionId).lastMs = Date.now();
+      }
+      seen.bytes = bytes;
     }
+    return moving;
   };
-  const takeBatch = (): AppActivity[] => {
-    lookAtSockets();
-    const batch = [...counts].map(([sessionId, { requests, inFlight, lastMs }]) => ({
-      sessionId,
-      requests,
-      inFlight,
-      lastActivityAt: lastMs === 0 ? null : new Date(lastMs).toISOString(),
-    }));
+  const takeReport = (): ActivityReport['sessions'] => {
+    const moving = movingSockets();
+    const sessions = [...counts].map(([sessionId, count]) => {
+      const inFlight = count.inFlight + (moving.get(sessionId) ?? 0);
+      return { sessionId, requests: count.requests, inFlight, quietMs: inFlight > 0 ? 0 : Date.now() - count.lastMs };
+    });
     for (const [sessionId, count] of counts) {
       if (count.inFlight === 0) counts.delete(sessionId);
-      else Object.assign(count, { requests: 0, lastMs: 0 });
+      else count.requests = 0;
     }
-    return batch;
+    return sessions;
   };
-  const putBack = (batch: readonly AppActivity[]) => {
-    for (const { sessionId, requests, lastActivityAt } of batch) {
+  const putBack = (sessions: ActivityReport['sessions'], toldMs: number) => {
+    for (const { sessionId, requests, quietMs } of sessions) {
       const count = countOf(sessionId);
       count.requests += requests;
-      if (lastActivityAt !== null) count.lastMs = Math.max(count.lastMs, Date.parse(lastActivityAt));
+      count.lastMs = Math.max(count.lastMs, toldMs - quietMs);
     }
   };
   const flush = async () => {
-    const batch = takeBatch();
-    if (batch.length === 0) return;
+    const sessions = takeReport();
+    const toldMs = Date.now();
     try {
-      await record(batch);
+      await record({ gateway, sessions });
     } catch (error) {
-      log.warn({ err: error }, 'activity could not be recorded; it is told with the next batch');
-      putBack(batch);
+      log.warn({ err: error }, 'activity could not be recorded; it is told with the next report');
+      putBack(sessions, toldMs);
     }
   };
   const timer = setInterval(() => void flush(), everyMs);
@@ -101,7 +101,10 @@ export function createActivity({ record, everyMs, log }: ActivityDeps): Activity
       };
     },
     watch(sessionId, client) {
-      sockets.set(client, { sessionId, bytes: client.bytesRead });
+      const count = countOf(sessionId);
+      count.requests += 1;
+      count.lastMs = Date.now();
+      sockets.set(client, { sessionId, bytes: client.bytesRead + client.bytesWritten });
       client.once('close', () => sockets.delete(client));
     },
     flush,

@@ -104,11 +104,9 @@ export function createAppProxy(deps: AppProxyDeps): AppProxy {
       metrics.opened();
       activity.watch(sessionId, socket);
       sockets.set(socket, { sessionId, port: entrance.port.name, cookie: entrance.cookie });
-      const end = activity.begin(sessionId);
       socket.once('close', () => {
         sockets.delete(socket);
         metrics.closed();
-        end();
       });
     },
     recheck(sessionId, route) {

@@ -37,6 +37,8 @@ export interface GatewayDeps {
 }
 
 export interface GatewayOptions {
+  /** Unique among gateways, and the same after a restart: it reports activity under it. */
+  readonly name: string;
   /** Apps are at `<port>--<session>.` before its host; with https the cookies are Secure. */
   readonly appsUrl: string;
   readonly tableEveryMs: number;
@@ -64,7 +66,8 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
   const upstreams = createUpstreams(door);
   const cookies = createAppCookies({ signer, verifyKeys, isSecure: protocol === 'https:' });
   const takeTicket = createTickets(verifyKeys, apps);
-  const activity = createActivity({ record: deps.recordActivity, everyMs: options.activityEveryMs, log });
+  const { recordActivity: record } = deps;
+  const activity = createActivity({ gateway: options.name, record, everyMs: options.activityEveryMs, log });
   const scheme = protocol.slice(0, -1);
   const forward = createForward(upstreams, { scheme, cookieName: cookies.name });
   const metrics = gatewayMetrics(deps.registry);
@@ -95,7 +98,7 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
   });
   const throughTunnel = async (upgrade: Parameters<typeof openTunnel>[1]): Promise<void> => {
     const isTunnel = upgrade.request.url?.startsWith('/_berth/tunnel?') === true;
-    const status = isTunnel ? await openTunnel({ door, takeTicket, locate: deps.locate }, upgrade) : 404;
+    const status = isTunnel ? await openTunnel({ door, takeTicket, locate: deps.locate, activity }, upgrade) : 404;
     if (status !== null) refuseUpgrade(upgrade.socket, { status });
   };
 

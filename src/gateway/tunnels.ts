@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { AppTicket, KernelId } from '../contract/index.js';
 import { joinSockets, TUNNEL_PROTOCOL } from '../platform/join-sockets.js';
 import type { SessionStore } from '../store/session-store.js';
+import type { Activity } from './activity.js';
 import type { AgentDoor, KernelPlace } from './agent-door.js';
 import { DoorClosed } from './agent-door.js';
 import type { Upgrade } from './forward.js';
@@ -12,6 +13,7 @@ export interface TunnelDeps {
   readonly door: AgentDoor;
   readonly takeTicket: TakeTicket;
   readonly locate: SessionStore['locateKernel'];
+  readonly activity: Pick<Activity, 'watch'>;
 }
 
 const HANDSHAKE = /^sec-websocket-/;
@@ -31,6 +33,7 @@ export async function openTunnel(deps: TunnelDeps, { request, socket, head }: Up
     socket.setNoDelay(true).write(`HTTP/1.1 101 Switching Protocols\r\n${headerLines(answer)}\r\n`);
     if (head.length > 0) tunnel.write(head);
     joinSockets(socket, tunnel);
+    deps.activity.watch(ticket.sessionId, socket);
     return null;
   } catch (error) {
     if (!(error instanceof DoorClosed)) throw error;

@@ -70,6 +70,8 @@ export interface TestApi {
   readonly nodeToken: string;
   readonly volumeDir: string;
   readonly databaseUrl: string;
+  /** Of all the tokens that it signs. */
+  readonly keys: Awaited<ReturnType<typeof testKeys>>;
   call(
     key: string | null,
     method: string,
@@ -152,6 +154,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     nodeToken: node.secret,
     volumeDir,
     databaseUrl,
+    keys: { signer, verifyKeys },
     call,
     async user(name, { domain = 'default', role = 'user', scope = 'write' } = {}) {
       const project = `${domain}-work`;

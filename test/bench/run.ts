@@ -9,6 +9,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result>
     const { passResult } = await import('./support/pass-result.js');
     return { run: passResult };
   },
+  'app-proxy': () => import('./app-proxy.js'),
   'scheduling-scale': () => import('./scheduling-scale.js'),
   simulator: () => import('./simulator.js'),
   'store-pass': () => import('./store-pass.js'),

@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import autocannon from 'autocannon';
+import { exportJWK, generateKeyPair } from 'jose';
+import { which } from '../../src/cli/supervisor/programs.js';
+import { createAppCookies } from '../../src/gateway/app-cookies.js';
+import { appOrigin } from '../../src/platform/app-origin.js';
+import { createTokenSigner } from '../../src/platform/tokens.js';
+import { freePort } from '../support/process.js';
+import type { PartOptions } from './support/app-proxy-part.js';
+import { atLeastFloor, info, median, type Result } from './support/report.js';
+
+/** Requests of 1 KiB answers through the gateway and an agent's port, beside a bare Node proxy before the same app. */
+const CONNECTIONS = 16;
+const SECONDS = 4;
+const ROUNDS = 3;
+const SHARE = 0.7;
+const PART = join(import.meta.dirname, 'support/app-proxy-part.ts');
+const APPS_URL = 'http://apps.localhost:8084';
+const SESSION_ID = `ses_0${'0'.repeat(25)}` as Parameters<typeof appOrigin>[1];
+
+export async function run(): Promise<Result> {
+  const children: ChildProcess[] = [];
+  const keys = await generateKeyPair('ES256', { extractable: true });
+  const privateKey = { ...(await exportJWK(keys.privateKey)), kid: 'bench' };
+  const publicKey = { ...(await exportJWK(keys.publicKey)), kid: 'bench', alg: 'ES256' };
+  const part = async (role: PartOptions['role'], ports: Partial<PartOptions> = {}): Promise<number> => {
+    const options = { role, appPort: 0, agentPort: 0, privateKey, publicKey, ...ports };
+    const env = { ...process.env, APP_PROXY_PART: JSON.stringify(options) };
+    const child = spawn(process.execPath, ['--import', 'tsx', PART], {
+      env,
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    children.push(child);
+    const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+    return port;
+  };
+  const cookies = createAppCookies({
+    signer: await createTokenSigner(privateKey),
+    verifyKeys: { keys: [publicKey] },
+    isSecure: false,
+  });
+  const userId = `usr_0${'0'.repeat(25)}` as never;
+  const cookie = await cookies.issue({ sessionId: SESSION_ID, port: 'http', right: 'owner', userId, link: null });
+  const headers = {
+    host: new URL(appOrigin(APPS_URL, SESSION_ID, { name: 'http', containerPort: 1 })).host,
+    cookie: cookie.split(';', 1)[0] ?? '',
+  };
+  try {
+    const appPort = await part('app');
+    const agentPort = await part('agent', { appPort });
+    const nginx = await startNginx(appPort);
+    if (nginx !== null) children.push(nginx.child);
+    const ports = {
+      bare: await part('bare', { appPort }),
+      gateway: await part('gateway', { appPort, agentPort }),
+      ...(nginx === null ? {} : { nginx: nginx.port }),
+    };
+    return report(await measure(ports, headers));
+  } finally {
+    for (const child of children) child.kill('SIGTERM');
+  }
+}
+
+type Rates = Readonly<Record<string, readonly number[]>>;
+
+async function measure(
+  ports: Readonly<Record<string, number>>,
+  headers: Readonly<Record<string, string>>,
+): Promise<Rates> {
+  const rates: Record<string, number[]> = {};
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const [name, port] of Object.entries(ports)) {
+      const duration = round === 0 ? 1 : SECONDS; // the first round warms up
+      const got = await autocannon({ url: `http://127.0.0.1:${port}/`, connections: CONNECTIONS, duration, headers });
+      if (got.non2xx > 0 || got.errors > 0) throw new Error(`${name}: ${got.non2xx} refused, ${got.errors} failed`);
+      if (round > 0) rates[name] = [...(rates[name] ?? []), got.requests.average];
+    }
+  }
+  return rates;
+}
+
+function report({ bare = [], gateway = [], nginx }: Rates): Result {
+  const unit = 'requests/s';
+  const rows = [
+    atLeastFloor({ name: 'gateway and agent', measured: median(gateway), floor: median(bare), unit }, SHARE),
+    ...(nginx === undefined ? [] : [info({ name: 'nginx', measured: median(nginx), floor: median(bare), unit })]),
+  ];
+  const how = `${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s in turn, medians; the floor is a bare Node proxy before the same app`;
+  return { name: 'app-proxy', rows, notes: [how, ...(nginx === undefined ? ['nginx is not installed'] : [])] };
+}
+
+const CONFIG = (dir: string, port: number, appPort: number) => `
+daemon off; worker_processes 1; pid ${dir}/pid; error_log ${dir}/error.log;
+events {}
+http { access_log off; client_body_temp_path ${dir}/b; proxy_temp_path ${dir}/p; fastcgi_temp_path ${dir}/f; uwsgi_temp_path ${dir}/u; scgi_temp_path ${dir}/s;
+  upstream app { server 127.0.0.1:${appPort}; keepalive 64; }
+  server { listen 127.0.0.1:${port}; location / { proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection ""; } } }
+`;
+
+/** Debian's, where it is installed (nginx-light): said beside the others. */
+async function startNginx(appPort: number): Promise<{ readonly port: number; readonly child: ChildProcess } | null> {
+  const program = which('nginx', ['/usr/sbin']);
+  if (program === undefined) return null;
+  const dir = mkdtempSync(join(tmpdir(), 'berth-nginx-'));
+  const port = await freePort();
+  writeFileSync(join(dir, 'nginx.conf'), CONFIG(dir, port, appPort));
+  const child = spawn(program, ['-c', join(dir, 'nginx.conf')], { stdio: ['ignore', 'inherit', 'inherit'] });
+  child.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  for (let tries = 0; tries < 50; tries += 1) {
+    const isUp = await fetch(`http://127.0.0.1:${port}/`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (isUp) return { port, child };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  child.kill();
+  throw new Error('nginx did not start');
+}
