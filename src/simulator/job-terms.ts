@@ -1,4 +1,5 @@
 import type { SimulationPolicy } from '../contract/simulation.js';
+import type { BudgetPlan } from './budget-plan.js';
 import type { SimulatedJob } from './simulated-job.js';
 
 /** The jobs of a stream on the terms of a policy file. A minimum runtime is never above the bound of the job. */
@@ -17,6 +18,14 @@ export function onTerms(jobs: readonly SimulatedJob[], terms: SimulationPolicy['
     };
   });
 }
+
+/** Under budgets everything may be stopped after its minimum, which is cut to what its leaf bears; without a leaf it has none. */
+export const underBudgets = (jobs: readonly SimulatedJob[], plan: BudgetPlan): readonly SimulatedJob[] =>
+  jobs.map((job) => ({
+    ...job,
+    preemptible: true,
+    minRuntimeMs: plan.leafOf(job) === null ? 0 : Math.min(job.minRuntimeMs, plan.largestMinRuntimeMs(job)),
+  }));
 
 const msOf = (seconds: number): number => Math.round(seconds * 1000);
 

@@ -1,4 +1,7 @@
 import { type GroupPolicy, groupPolicySchema } from '../../src/contract/group-policy.js';
+import { simulationBudgetsSchema } from '../../src/contract/simulation-budgets.js';
+import { type BudgetPlan, budgetPlan } from '../../src/simulator/budget-plan.js';
+import { underBudgets } from '../../src/simulator/job-terms.js';
 import { runSimulation, type SimulationInput, type SimulationResult } from '../../src/simulator/run-simulation.js';
 import type { SimulatedJob } from '../../src/simulator/simulated-job.js';
 import { PLAIN_JOB } from '../../src/simulator/stream.js';
@@ -34,3 +37,19 @@ export const starts = ({ outcomes }: SimulationResult): Record<string, number | 
 
 export const run = (jobs: readonly SimulatedJob[], given: Partial<SimulationInput> = {}): SimulationResult =>
   runSimulation({ nodes: nodes(1), policy: policy(), ...given, jobs });
+
+/** Budgets of a cluster; one of equal weight for each project when nothing else is said. */
+export const budgets = (
+  jobs: readonly SimulatedJob[],
+  { shapes, ...given }: { readonly shapes: SimulationInput['nodes'] } & Record<string, unknown>,
+): BudgetPlan =>
+  budgetPlan(simulationBudgetsSchema.parse({ each: 'project', ...given }), { nodes: shapes, owners: jobs });
+
+/** The jobs under the order `fair-share`, on the terms of their budgets. */
+export function runFairly(
+  jobs: readonly SimulatedJob[],
+  { nodes: shapes, ...given }: Pick<SimulationInput, 'nodes'> & Record<string, unknown>,
+): SimulationResult {
+  const plan = budgets(jobs, { shapes, ...given });
+  return run(underBudgets(jobs, plan), { nodes: shapes, policy: policy({ order: 'fair-share' }), budgets: plan });
+}

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
-import { usageError } from '../cli-error.js';
+import { ExitWith, usageError } from '../cli-error.js';
 import { action, type CommandContext } from '../command-context.js';
+import { EXIT } from '../exit-codes.js';
 import type { StreamFlags } from '../simulate/read-stream.js';
 
 interface SimulateFlags extends StreamFlags {
@@ -11,6 +12,7 @@ interface SimulateFlags extends StreamFlags {
   readonly drainHours: number;
   readonly untilHours?: number;
   readonly out?: string;
+  readonly replay?: string;
 }
 
 export function registerSimulate(program: Command): void {
@@ -34,8 +36,16 @@ export function registerSimulate(program: Command): void {
     .option('--policy <file>', 'a policy (YAML); may be given several times', collect, [])
     .option('--drain-hours <h>', 'within which a marked host has to be empty', positive('--drain-hours'), 24)
     .option('--until-hours <h>', 'end the run then', positive('--until-hours'))
+    .option(
+      '--replay <file>',
+      'passes that a control worker recorded (BERTH_RECORD_PASSES): plan each again, and compare',
+    )
     .option('--out <folder>', 'write comparison.json and plots as SVG and PNG')
-    .action(action<SimulateFlags>((context, { options }) => run(context, options)));
+    .action(
+      action<SimulateFlags>((context, { options }) =>
+        options.replay === undefined ? run(context, options) : runReplay(context, options.replay),
+      ),
+    );
 }
 
 async function run({ out, client }: CommandContext, flags: SimulateFlags): Promise<void> {
@@ -57,7 +67,9 @@ async function run({ out, client }: CommandContext, flags: SimulateFlags): Promi
   for (const text of stream.leftOut) out.say(`left out: ${text}`);
   const { drainHours, untilHours } = flags;
   const asked = { stream, cluster, policies: policies.length > 0 ? policies : [PLAIN_POLICY], drainHours };
-  const { comparison, results } = simulate({ ...asked, ...(untilHours !== undefined && { untilHours }) });
+  const { comparison, results } = await refusingStreams(() =>
+    simulate({ ...asked, ...(untilHours !== undefined && { untilHours }) }),
+  );
   if (flags.out !== undefined) {
     const { writeResults } = await import('../simulate/write-results.js');
     const runs = results.map((result, index) => ({ name: comparison.policies[index]?.name ?? '', result }));
@@ -69,6 +81,15 @@ async function run({ out, client }: CommandContext, flags: SimulateFlags): Promi
   out.line(comparisonText(comparison));
 }
 
+/** 1 when a pass is planned otherwise than it was. */
+async function runReplay({ out }: CommandContext, file: string): Promise<void> {
+  const { replay, replayText } = await import('../simulate/replay.js');
+  const replayed = await replay(file);
+  if (out.isData) out.data(replayed);
+  else out.line(replayText(replayed));
+  if (replayed.difference !== null) throw new ExitWith(EXIT.failure);
+}
+
 /** The last node is smaller where the numbers do not divide. */
 function plainNodes({ gpus, nodeGpus }: SimulateFlags): readonly object[] {
   const [count, rest] = [Math.floor(gpus / nodeGpus), gpus % nodeGpus];
@@ -76,6 +97,16 @@ function plainNodes({ gpus, nodeGpus }: SimulateFlags): readonly object[] {
     ...(count > 0 ? [{ count, prefix: 'node', gpus: nodeGpus }] : []),
     ...(rest > 0 ? [{ count: 1, prefix: 'rest', gpus: rest }] : []),
   ];
+}
+
+/** What is wrong with the files is told as a wrong command line. */
+async function refusingStreams<Result>(of: () => Result): Promise<Result> {
+  const { StreamError } = await import('../../simulator/stream.js');
+  try {
+    return of();
+  } catch (error) {
+    throw error instanceof StreamError ? usageError(error.message) : error;
+  }
 }
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];

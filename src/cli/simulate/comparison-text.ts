@@ -1,3 +1,4 @@
+import type { BudgetFigures } from '../../simulator/budget-figures.js';
 import type { Figures } from '../../simulator/summarize.js';
 import { type Column, renderTable } from '../table.js';
 import type { Compared, Comparison } from './simulate.js';
@@ -35,12 +36,46 @@ export function comparisonText(comparison: Comparison): string {
     ...policies.map(({ name, summary }) =>
       [`\n${name}`, table(summary.projects.map((one) => ({ ...one, name: one.project, occupancy: null })))].join('\n'),
     ),
+    ...policies.flatMap(budgetsText),
     ...policies.map(hostsLine),
     ...policies.flatMap((one) => zeroSumLine(one, policies[0]?.name ?? '')),
   ].join('\n');
 }
 
 const table = (rows: readonly Row[]): string => renderTable(rows, COLUMNS, { isWide: false, now: new Date(0) });
+
+const ofBudget = (head: string, of: (one: BudgetFigures) => string): Column<BudgetFigures> => ({ head, of });
+const gpuHours = (value: number): string => value.toFixed(1);
+
+const BUDGET_COLUMNS: readonly Column<BudgetFigures>[] = [
+  ofBudget('BUDGET', ({ budget, depth }) => `${'  '.repeat(depth)}${budget.split('/').at(-1)}`),
+  ofBudget('CLAIM', ({ claim }) => percent(claim)),
+  ofBudget('ALLOCATED GPU-h', ({ allocatedGpuHours }) => gpuHours(allocatedGpuHours)),
+  ofBudget('USED', ({ usedGpuHours }) => gpuHours(usedGpuHours)),
+  ofBudget('RATIO', ({ ratio }) => (ratio === null ? '-' : ratio.toFixed(3))),
+  ofBudget('LAST WINDOW', ({ lastWindow }) =>
+    lastWindow === null || lastWindow.allocatedGpuHours === 0
+      ? '-'
+      : (lastWindow.usedGpuHours / lastWindow.allocatedGpuHours).toFixed(3),
+  ),
+  ofBudget('UNALLOCATED', ({ unallocatedGpuHours }) => gpuHours(unallocatedGpuHours)),
+  ofBudget('IMPACT', ({ impact }) => impact.toFixed(3)),
+  ofBudget('WAIT h MEDIAN', ({ wait }) => hours(wait.medianSeconds)),
+  ofBudget('P95', ({ wait }) => hours(wait.p95Seconds)),
+  ofBudget('STOPS', ({ stops }) => String(stops)),
+  ofBudget('LOST', ({ lostGpuHours }) => gpuHours(lostGpuHours)),
+];
+
+/** The pyramid, then the tree with what each budget got. */
+function budgetsText({ name, budgets }: Compared): readonly string[] {
+  if (budgets === null) return [];
+  const { availability, occupancy, utilization, impact, allocatedOfAssigned } = budgets.pyramid;
+  const whole = `availability ${percent(availability)} · occupancy ${percent(occupancy)} · utilization ${percent(utilization)} · impact ${impact.toFixed(3)}; charged of what was held ${percent(allocatedOfAssigned)}`;
+  return [
+    `\n${name}, budgets with a window of ${budgets.windowHours} h: ${whole}`,
+    renderTable(budgets.budgets, BUDGET_COLUMNS, { isWide: false, now: new Date(0) }),
+  ];
+}
 
 function hostsLine({ name, hosts }: Compared, index: number): string {
   const { samples, byItself, byContract, limitHours } = hosts;
