@@ -1,5 +1,6 @@
 import type { KernelId, SessionId } from '../../src/contract/index.js';
 import { admissionQuestion } from '../../src/scheduler/admission-question.js';
+import { chargedBudget } from '../../src/scheduler/contract-grounds.js';
 import { decideAdmission } from '../../src/scheduler/decide-admission.js';
 import type { AdmissionContext, AdmittedKernel } from '../../src/store/session-store.js';
 import type { Admission } from './control-activities.js';
@@ -23,12 +24,14 @@ export async function admit(dependencies: ControlDependencies, sessionId: string
     await kickGroup(dependencies, context.alreadyAdmitted.group);
     return { outcome: 'admitted', shown: context.alreadyAdmitted };
   }
-  const refusal = decideAdmission(admissionQuestion(context));
+  const question = admissionQuestion(context);
+  const refusal = decideAdmission(question);
   if (refusal !== null) {
     await sessions.recordRefusal(id, refusal);
     return { outcome: 'refused', refusal };
   }
-  const shown = await sessions.insertPending(context, kernelsOf(context, dependencies.newKernelId));
+  const kernels = kernelsOf(context, dependencies.newKernelId);
+  const shown = await sessions.insertPending(context, kernels, chargedBudget(question));
   await kickGroup(dependencies, shown.group);
   return { outcome: 'admitted', shown };
 }

@@ -4,6 +4,7 @@ import { addRoutes, type Operation } from './add-routes.js';
 import type { ApiDeps } from './deps.js';
 import type { Handlers } from './handler.js';
 import { appHandlers } from './handlers/apps.js';
+import { budgetChecks, budgetHandlers } from './handlers/budgets.js';
 import { folderSharingHandlers } from './handlers/folder-sharing.js';
 import { folderChecks, folderHandlers } from './handlers/folders.js';
 import { nodeChecks, nodeUpkeepHandlers } from './handlers/node-upkeep.js';
@@ -28,9 +29,10 @@ const handlersOf = (deps: ApiDeps): Handlers => ({
   ...nodeHandlers(deps),
   ...nodeUpkeepHandlers(deps),
   ...agentHandlers(deps),
+  ...budgetHandlers(deps),
   ...folderHandlers(deps),
-  ...appHandlers(deps),
   ...folderSharingHandlers(deps),
+  ...appHandlers(deps),
   ...tenancyHandlers(deps),
   ...systemHandlers(deps),
   ...reportHandlers(deps),
@@ -48,6 +50,7 @@ export async function createApi(deps: ApiDeps): Promise<FastifyInstance> {
     ...nodeChecks(deps),
     ...sessionChecks(deps),
     ...folderChecks(deps),
+    ...budgetChecks(deps),
   };
   addRoutes(app, operations({ deps, handlers: handlersOf(deps), checks }));
   return app;

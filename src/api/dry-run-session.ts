@@ -1,3 +1,4 @@
+import { forestOf } from '../budgets/budget-forest.js';
 import type {
   CreateSession,
   Principal,
@@ -7,16 +8,20 @@ import type {
   Snapshot,
   SnapshotPending,
 } from '../contract/index.js';
+import { contractOf } from '../lifecycle/gpu-contract.js';
 import { admissionQuestion } from '../scheduler/admission-question.js';
+import { chargedBudget } from '../scheduler/contract-grounds.js';
 import { decideAdmission } from '../scheduler/decide-admission.js';
 import { quotaAfter } from '../scheduler/quota-after.js';
 import { quotaNever } from '../scheduler/quota-never.js';
 import { type WhatIf, whatIf } from '../scheduler/what-if.js';
+import type { AdmissionContext } from '../store/session-store.js';
 import type { ApiDeps } from './deps.js';
 import { found, ProblemError } from './problem.js';
 import { submissionOf } from './submit-session.js';
 
 type DryRun = Extract<RouteAnswer<'createSession'>, { readonly outcome: string }>;
+type Verdict = Omit<DryRun, 'contract'>;
 
 function placedKernels(verdict: WhatIf, candidate: SnapshotPending): DryRun['kernels'] {
   const roles = new Map(candidate.kernels.map(({ id, role }) => [id, role]));
@@ -28,7 +33,7 @@ function placedKernels(verdict: WhatIf, candidate: SnapshotPending): DryRun['ker
 }
 
 /** For the quota or the size that refuses it; a crowded queue has no reason of its own. */
-function refusedBy(refusal: Refusal, candidate: SnapshotPending, snapshot: Snapshot): DryRun {
+function refusedBy(refusal: Refusal, candidate: SnapshotPending, snapshot: Snapshot): Verdict {
   const [never] = quotaNever(
     candidate,
     snapshot.quotas.filter(({ scope, id }) => candidate[`${scope}Id`] === id),
@@ -48,7 +53,7 @@ function refusedBy(refusal: Refusal, candidate: SnapshotPending, snapshot: Snaps
 }
 
 /** By the ledger's clock. */
-function answerOf(snapshot: Snapshot, candidate: SnapshotPending): DryRun {
+function answerOf(snapshot: Snapshot, candidate: SnapshotPending): Verdict {
   const verdict = whatIf(snapshot, candidate, snapshot.takenAt);
   const isNever = verdict.outcome === 'refused';
   const { at, basis } = isNever ? { at: null, basis: 'it can never start' } : verdict.expectedStart;
@@ -74,11 +79,25 @@ export async function dryRunSession(deps: ApiDeps, principal: Principal, call: D
   const { spec, sessionId } = call;
   const submission = submissionOf(deps, sessionId, { spec, principal });
   const context = await sessions.previewAdmission(submission);
-  const refusal = decideAdmission(admissionQuestion(context));
+  const question = admissionQuestion(context);
+  const refusal = decideAdmission(question);
   if (refusal !== null && isMistake(refusal)) throw new ProblemError(refusal);
   const snapshot = found(await planning.snapshot(spec.group), `group ${spec.group}`);
-  const candidate = sessions.candidate(submission, context);
-  return refusal === null ? answerOf(snapshot, candidate) : refusedBy(refusal, candidate, snapshot);
+  const budgetId = chargedBudget(question);
+  const candidate = sessions.candidate(submission, context, budgetId);
+  const answer = refusal === null ? answerOf(snapshot, candidate) : refusedBy(refusal, candidate, snapshot);
+  return { ...answer, contract: contractIn(context, spec, budgetId) };
+}
+
+/** As the session would show it; null where nothing is charged. */
+function contractIn({ budgets }: AdmissionContext, spec: CreateSession, budgetId: string | null): DryRun['contract'] {
+  if (budgets === null) return null;
+  return contractOf({
+    budget: budgetId === null ? null : forestOf(budgets.rows).pathOf(budgetId),
+    minRuntimeSeconds: spec.minRuntimeSeconds,
+    graceSeconds: spec.gracePeriodSeconds,
+    unallocatedGraceSeconds: budgets.settings.unallocatedGraceSeconds,
+  });
 }
 interface DryRunCall {
   readonly spec: CreateSession;

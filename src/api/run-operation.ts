@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationId, Route, RouteInput } from '../contract/index.js';
 import {
   newApiKeyId,
+  newBudgetId,
   newDomainId,
   newFolderId,
   newInvitationId,
@@ -24,6 +25,7 @@ const MINT: Readonly<Partial<Record<OperationId, () => string>>> = {
   cloneFolder: newFolderId,
   inviteToFolder: newInvitationId,
   giveFolder: newInvitationId,
+  createBudget: newBudgetId,
   createDomain: newDomainId,
   createProject: newProjectId,
   createUser: newUserId,
@@ -32,6 +34,7 @@ const MINT: Readonly<Partial<Record<OperationId, () => string>>> = {
 /** Their handlers are safe beside themselves: a second one joins the first. */
 const JOINS_RUNNING: ReadonlySet<OperationId> = new Set([
   'createSession',
+  'createBudget',
   'stopSession',
   'cordonNode',
   'uncordonNode',

@@ -55,6 +55,10 @@ export const APP: Shown<App> = {
   ],
 };
 
+/** In brackets: it names one that charges nothing, since it has no minimum runtime. */
+const budgetOf = ({ budget, contract }: Session): string =>
+  budget === null ? '-' : contract?.allocated === false ? `(${budget})` : budget;
+
 export const SESSION: Shown<Session> = {
   ...byNameAndId,
   none: 'no sessions; with ended ones: berth ps -a',
@@ -68,6 +72,7 @@ export const SESSION: Shown<Session> = {
     { head: 'NODE', of: nodesOf },
     { head: 'AGE', of: ({ submittedAt }, now) => formatAge(submittedAt, now) },
     { head: 'STARTS', of: ({ expectedStart }, now) => startText(expectedStart, now), isWide: true },
+    { head: 'BUDGET', of: budgetOf, isWide: true },
     { head: 'TRY', of: ({ attempt, maxAttempts }) => `${attempt}/${maxAttempts}`, isWide: true },
     { head: 'IMAGE', of: ({ image }) => image, isWide: true },
     { head: 'EXIT', of: ({ exitCode }) => (exitCode === null ? '' : String(exitCode)), isWide: true },
@@ -121,6 +126,7 @@ export const GROUP: Shown<Group> = {
     { head: 'NODES', of: ({ nodes }) => String(nodes) },
     { head: 'RUNNING', of: ({ runningSessions }) => String(runningSessions) },
     { head: 'WAITING', of: ({ pendingSessions }) => String(pendingSessions) },
+    { head: 'ORDER', of: ({ policy }) => policy.order },
     { head: 'PLACEMENT', of: ({ policy }) => policy.placement },
     { head: 'STATE', of: ({ policy }) => (policy.paused ? 'paused' : 'open') },
     { head: 'AGE', of: ({ createdAt }, now) => formatAge(createdAt, now) },

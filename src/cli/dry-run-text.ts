@@ -10,6 +10,7 @@ export function dryRunText(answer: DryRun, now: Date): string {
     ...queueLines(answer),
     ...startLines(answer, now),
     ...stopLines(answer),
+    ...(answer.contract === null ? [] : [`  ${answer.contract.message}`]),
     ...answer.quotaAfter.map(quotaLine),
   ].join('\n');
 }

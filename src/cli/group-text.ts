@@ -23,7 +23,7 @@ const timeOrNone = (seconds: number | null): string => (seconds === null ? 'none
 
 function policyLines(policy: GroupPolicy): readonly (readonly [key: string, value: string])[] {
   return [
-    ['order', `${policy.order}: priority, then submission`],
+    ['order', ORDER_TEXT[policy.order]],
     ['placement', policy.placement],
     ['slotOrder', policy.slotOrder.map((slot) => SLOTS[slot]).join(',')],
     ['backfill', backfillText(policy.backfill)],
@@ -41,6 +41,11 @@ function policyLines(policy: GroupPolicy): readonly (readonly [key: string, valu
     ['lostAfter', formatSeconds(policy.lostAfterSeconds)],
   ];
 }
+
+const ORDER_TEXT = {
+  fifo: 'fifo: priority, then submission',
+  'fair-share': 'fair-share: by the budgets (berth budget tree); they decide who is stopped and who passes, too',
+} as const satisfies Record<GroupPolicy['order'], string>;
 
 const BACKFILL_TEXT = {
   none: 'none: who waits for room stops the queue',

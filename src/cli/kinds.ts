@@ -1,4 +1,5 @@
 import type { Client, List } from '../sdk/index.js';
+import { BUDGET } from './budget-columns.js';
 import { CliError, usageError } from './cli-error.js';
 import { DOMAIN, FOLDER, GROUP, KEY, NODE, PROJECT, QUOTA, SESSION, USER } from './columns.js';
 import type { CommandContext } from './command-context.js';
@@ -77,6 +78,12 @@ export const KINDS: readonly Kind[] = [
     shown: QUOTA,
     list: (client) => client.quotas.list(),
     get: (client, name) => client.quotas.get(parseQuotaName(name)),
+  }),
+  define({
+    names: ['budget', 'budgets'],
+    shown: BUDGET,
+    list: (client) => client.budgets.list({ limit: 500 }),
+    get: (client, name) => client.budgets.get(name),
   }),
   define({
     names: ['folder', 'folders'],

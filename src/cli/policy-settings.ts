@@ -89,6 +89,7 @@ const idle = Object.fromEntries(
 
 /** What `berth group set NAME key=value …` takes. */
 export const POLICY_SETTINGS: Readonly<Record<string, Setting>> = {
+  order: oneOf(['fifo', 'fair-share'], (order) => ({ order })),
   placement: oneOf(['dispersed', 'concentrated', 'least-allocated', 'best-fit-devices'], (placement) => ({
     placement,
   })),

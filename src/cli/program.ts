@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { registerApps } from './commands/apps.js';
+import { registerBudget } from './commands/budget.js';
 import { registerContext } from './commands/context.js';
 import { registerDemo } from './commands/demo.js';
 import { registerExec } from './commands/exec.js';
@@ -46,7 +47,7 @@ const SECTIONS: readonly (readonly [heading: string, register: readonly ((progra
   ],
   [
     'Queue and quota:',
-    [registerQueue, registerQuota, registerHistory, registerSnapshot, registerPlan, registerSimulate],
+    [registerQueue, registerQuota, registerBudget, registerHistory, registerSnapshot, registerPlan, registerSimulate],
   ],
   ['Resources:', [registerGet, registerDescribe, registerNode, registerGroup, registerFolder]],
   ['People:', [registerLogin, registerContext, registerKey, registerUser, registerProject, registerDomain]],

@@ -26,6 +26,7 @@ const withOwner = (command: Command): Command =>
     .option('--kind <kind>', 'batch, interactive, inference or system', 'batch')
     .option('--project <project>', 'whose quota it counts for')
     .option('--group <group>', 'resource group')
+    .option('--budget <path>', 'whose GPU-time it uses, where the group orders by fair share: research/nlp')
     .option('--label <key=value>', 'label', collect);
 
 /** When it runs, and for how long. */
@@ -34,7 +35,7 @@ const withTimes = (command: Command): Command =>
     .option('--priority <0-100>', 'higher goes first; 10 when omitted')
     .option('--starts-at <moment>', 'not before 18:00, +2h or 2026-11-30T18:00:00Z')
     .option('--depends-on <name[:cancel|fail|ignore]>', 'after this session succeeded; else it is cancelled', collect)
-    .option('--min-runtime <time>', 'once it runs, nobody stops it before 30s, 10m, 2h …')
+    .option('--min-runtime <time>', 'once it runs, nobody stops it before 30s, 10m, 2h …; charged to the budget')
     .option('--max-runtime <time>', 'ends it after 10m, 2h …; others can then be told when they start')
     .option('--start-deadline <time>', 'from placed to running, pull included');
 

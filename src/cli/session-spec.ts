@@ -18,6 +18,7 @@ export interface RunOptions extends WishOptions {
   readonly kind: string;
   readonly project?: string;
   readonly group?: string;
+  readonly budget?: string;
   readonly workers?: string;
   readonly multiNode?: boolean;
   readonly priority?: string;
@@ -46,7 +47,7 @@ export function sessionSpec({ image, command, options, project, env, now = new D
     image,
     command: [...command],
     kind: options.kind as NonNullable<CreateSessionInput['kind']>,
-    ...defined({ name: options.name, workdir: options.workdir }),
+    ...defined({ name: options.name, workdir: options.workdir, budget: options.budget }),
     ...defined({ project: options.project ?? project.project, group: options.group ?? project.group }),
     ...kernels(options),
     ...wishesOf(options, now),

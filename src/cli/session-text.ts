@@ -16,6 +16,7 @@ export function sessionText(session: Session, now: Date): string {
     ...attemptLines(session, now),
     ...timeLines(session, now),
     ...stopLines(session, now),
+    ...contractLines(session),
     ...idleLines(session.idle, now),
     ...session.dependsOn.map((on) => `  after ${on.name} (${on.state}); if that fails: ${on.onFailure}`),
     ...kernels.flatMap(kernelLines),
@@ -62,6 +63,14 @@ function stopLines(session: Session, now: Date): readonly string[] {
   const until = isProtected ? `, not before ${protectedUntil} (${formatUntil(protectedUntil, now)})` : '';
   return [`  priority ${priority}${lowered}, ${may}${preemptible ? until : ''}${resumable ? ', resumable' : ''}`];
 }
+
+/** What it was promised for its GPU-time; how it stands: berth budget explain. */
+const contractLines = ({ budget, contract }: Session): readonly string[] =>
+  contract === null
+    ? []
+    : [
+        `  ${contract.allocated ? 'allocated' : `unallocated${budget === null ? '' : ` (budget ${budget})`}`}: ${contract.message}`,
+      ];
 
 function kernelLines({
   role,

@@ -84,12 +84,12 @@ export const BUDGET_ROUTES = {
   },
   explainBudget: {
     method: 'GET',
-    path: '/v1/sessions/:id/budget',
+    path: '/v1/sessions/:session/budget',
     access: 'user',
     tag: 'budgets',
     summary:
       'Why the session stands where it stands: the comparison at each fork, and the sessions and hours behind it',
-    params: z.object({ id: z.string().max(130) }),
+    params: z.object({ session: z.string().max(130) }),
     status: 200,
     answer: budgetExplanationSchema,
   },

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Route } from './route.js';
 import { APP_ROUTES } from './routes-apps.js';
+import { BUDGET_ROUTES } from './routes-budgets.js';
 import { FOLDER_ROUTES } from './routes-folders.js';
 import { NODE_ROUTES } from './routes-nodes.js';
 import { REPORT_ROUTES } from './routes-reports.js';
@@ -15,6 +16,7 @@ export const ROUTES = {
   ...SESSION_ROUTES,
   ...SETTINGS_ROUTES,
   ...NODE_ROUTES,
+  ...BUDGET_ROUTES,
   ...FOLDER_ROUTES,
   ...APP_ROUTES,
   ...TENANCY_ROUTES,

@@ -1,5 +1,14 @@
 import { typeid } from 'typeid-js';
-import type { ApiKeyId, DomainId, FolderId, KernelId, ProjectId, SessionId, UserId } from '../contract/index.js';
+import type {
+  ApiKeyId,
+  BudgetId,
+  DomainId,
+  FolderId,
+  KernelId,
+  ProjectId,
+  SessionId,
+  UserId,
+} from '../contract/index.js';
 
 /** A new id: UUID v7 in base 32 behind its kind, so later ids sort after earlier ones. Never inside a workflow. */
 const mint = (kind: string): string => typeid(kind).toString();
@@ -12,4 +21,5 @@ export const newProjectId = (): ProjectId => mint('prj') as ProjectId;
 export const newUserId = (): UserId => mint('usr') as UserId;
 export const newApiKeyId = (): ApiKeyId => mint('key') as ApiKeyId;
 export const newInvitationId = (): string => mint('inv');
+export const newBudgetId = (): BudgetId => mint('bgt') as BudgetId;
 export const newRequestId = (): string => mint('req');

@@ -1,9 +1,10 @@
 import type { CallOptions } from './operations.js';
 import { appsOf } from './resources/apps.js';
+import { budgetsOf } from './resources/budgets.js';
 import { foldersOf } from './resources/folders.js';
 import { nodesOf } from './resources/nodes.js';
-import { groupsOf, queueOf, quotasOf } from './resources/scheduling.js';
 import { reportsOf } from './resources/reports.js';
+import { groupsOf, queueOf, quotasOf } from './resources/scheduling.js';
 import { sessionsOf } from './resources/sessions.js';
 import { auditOf, domainsOf, keysOf, projectsOf, usersOf } from './resources/tenancy.js';
 import { usageOf } from './resources/usage.js';
@@ -21,6 +22,7 @@ export class Client {
   readonly queue: ReturnType<typeof queueOf>;
   readonly nodes: ReturnType<typeof nodesOf>;
   readonly quotas: ReturnType<typeof quotasOf>;
+  readonly budgets: ReturnType<typeof budgetsOf>;
   readonly folders: ReturnType<typeof foldersOf>;
   readonly apps: ReturnType<typeof appsOf>;
   readonly usage: ReturnType<typeof usageOf>;
@@ -40,6 +42,7 @@ export class Client {
     this.queue = queueOf(transport);
     this.nodes = nodesOf(transport);
     this.quotas = quotasOf(transport);
+    this.budgets = budgetsOf(transport);
     this.folders = foldersOf(transport);
     this.apps = appsOf(transport);
     this.usage = usageOf(transport);

@@ -113,6 +113,7 @@ test('a dry run tells the outcome, the place, when it starts and why, who is sto
     estimateBasis: 'a ends by 12:12, maximum runtime',
     position: 2,
     wouldStop: ['ses_1' as Session['id']],
+    contract: { allocated: false, message: 'no minimum runtime: free' },
   };
   expect(dryRunText(answer, NOW)).toBe(
     [
@@ -120,6 +121,7 @@ test('a dry run tells the outcome, the place, when it starts and why, who is sto
       '  place in the queue: 2',
       '  starts by 2026-11-30T12:12:00.000Z, in 12m (a ends by 12:12, maximum runtime)',
       '  would stop 1: ses_1',
+      '  no minimum runtime: free',
       '  quota of user ada: 3 of 4 GPU after it',
     ].join('\n'),
   );

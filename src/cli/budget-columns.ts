@@ -1,0 +1,51 @@
+import type { Budget, BudgetChange } from '../contract/index.js';
+import { formatAge } from './format-amounts.js';
+import { gpuHours, gpus, percent, ratioText } from './gpu-time-text.js';
+import type { Shown } from './output.js';
+import type { Column } from './table.js';
+
+/** What a budget may use, has used, and is bound to use; GPU-time in GPU-hours of the window. */
+export const BUDGET_FIGURES: readonly Column<Budget>[] = [
+  { head: 'WEIGHT', of: ({ weight }) => String(weight) },
+  { head: 'CLAIM', of: ({ use }) => percent(use.claim) },
+  { head: 'ALLOCATED', of: ({ use }) => gpuHours(use.allocatedGpuSeconds) },
+  { head: 'USED', of: ({ use }) => gpuHours(use.usedGpuSeconds) },
+  { head: 'COMMITTED', of: ({ use }) => gpuHours(use.committedGpuSeconds) },
+  { head: 'RATIO', of: ({ use }) => ratioText(use.ratio) },
+  { head: 'EXPECTED', of: ({ use }) => ratioText(use.expectedRatio) },
+  { head: 'RUNNING', of: ({ use }) => gpus(use.runningGpus) },
+  { head: 'WAITING', of: ({ use }) => gpus(use.pendingGpus) },
+  { head: 'UNALLOCATED', of: ({ use }) => gpuHours(use.unallocatedGpuSeconds), isWide: true },
+  { head: 'PROJECTS', of: ({ projects }) => projects.join(',') || '-', isWide: true },
+  { head: 'MANAGERS', of: ({ managers }) => managers.join(',') || '-', isWide: true },
+  { head: 'ID', of: ({ id }) => id, isWide: true },
+];
+
+export const BUDGET: Shown<Budget> = {
+  none: 'no budgets',
+  nameOf: ({ path }) => path,
+  idOf: ({ id }) => id,
+  columns: [{ head: 'NAME', of: ({ path }) => path }, ...BUDGET_FIGURES],
+};
+
+/** A change's value in a word: `3`, `lab/a, lab/b`, `none`. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (Array.isArray(value)) return value.map(String).join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export const BUDGET_CHANGE: Shown<BudgetChange> = {
+  none: 'nothing was changed',
+  nameOf: ({ budget, field }) => `${budget} ${field}`,
+  idOf: ({ seq }) => String(seq),
+  columns: [
+    { head: 'BUDGET', of: ({ budget }) => budget },
+    { head: 'AGE', of: ({ at }, now) => formatAge(at, now) },
+    { head: 'BY', of: ({ actor }) => actor },
+    { head: 'FIELD', of: ({ field }) => field },
+    { head: 'BEFORE', of: ({ before }) => valueText(before) },
+    { head: 'AFTER', of: ({ after }) => valueText(after) },
+    { head: 'TIME', of: ({ at }) => at, isWide: true },
+  ],
+};
