@@ -19,6 +19,7 @@ export async function reclaimIdle(
   dependencies: Pick<ControlDependencies, 'store' | 'door' | 'log' | 'count'>,
 ): Promise<IdleRound> {
   const { usage } = dependencies.store;
+  await usage.forgetIdle();
   const round = { looked: 0, warned: 0, ended: 0 };
   for (let after: SessionId | null = null; ; ) {
     const { nowMs, candidates } = await usage.idleCandidates(after, PAGE);

@@ -1,4 +1,5 @@
 import type { IdleCriterion, IdleFinding, IdleVerdict } from '../contract/index.js';
+import { gapLimitMs } from '../lifecycle/measurement-gap.js';
 import { idleFindings, isoOf } from './idle-findings.js';
 import type { IdleSubject } from './idle-subject.js';
 import { idleText } from './idle-text.js';
@@ -9,6 +10,8 @@ export type IdleStep = 'none' | 'warn' | 'clear' | 'end';
 export interface IdleDecision {
   readonly verdict: IdleVerdict;
   readonly step: IdleStep;
+  /** When something may change though nothing new is measured; null: never. */
+  readonly nextLookMs: number | null;
 }
 
 /** Of one criterion, or of all that the policy combines. `due`: idle, and its window has passed or will. */
@@ -80,6 +83,18 @@ function timed({ policy, protectedUntilMs, warnedAtMs }: IdleSubject, dueMs: num
 
 const STILL = { active: 'active', absent: 'active', unknown: 'unknown', exempt: 'exempt' } as const;
 
+/** A measurement that is fresh now will not be so for ever. */
+const staleMs = ({ kernels }: IdleSubject, nowMs: number): readonly number[] =>
+  kernels
+    .flatMap(({ lastAtMs, everyMs }) => (lastAtMs === null ? [] : [lastAtMs + gapLimitMs(everyMs) + 1]))
+    .filter((ms) => ms > nowMs);
+
+/** The next of the moments of the verdict and of its measurements. */
+function nextLook(subject: IdleSubject, { state, reclaimMs }: Pick<Timed, 'state' | 'reclaimMs'>, nowMs: number) {
+  const warningMs = state === 'counting' ? subject.policy.warningSeconds * 1000 : 0;
+  return Math.min(...staleMs(subject, nowMs), Math.max(nowMs, reclaimMs - warningMs));
+}
+
 /** Whether the session is idle, by which measure, since when, and when it is reclaimed; and what is to be done now. */
 export function idleDecision(subject: IdleSubject, nowMs: number): IdleDecision {
   const findings = [...idleFindings(subject, nowMs)];
@@ -88,9 +103,11 @@ export function idleDecision(subject: IdleSubject, nowMs: number): IdleDecision 
     const state = STILL[standing.status];
     const none = { state, since: null, reclaimAt: null, warnedAt: null, findings };
     const step = subject.warnedAtMs === null ? 'none' : 'clear';
-    return { verdict: { ...none, message: idleText(none) }, step };
+    const [nextLookMs = null] = [...staleMs(subject, nowMs)].sort((a, b) => a - b);
+    return { verdict: { ...none, message: idleText(none) }, step, nextLookMs };
   }
-  const { state, step, reclaimMs, warnedMs } = timed(subject, standing.dueMs, nowMs);
+  const { step, warnedMs, ...times } = timed(subject, standing.dueMs, nowMs);
+  const { state, reclaimMs } = times;
   const verdict = {
     state,
     since: isoOf(standing.sinceMs),
@@ -98,5 +115,6 @@ export function idleDecision(subject: IdleSubject, nowMs: number): IdleDecision 
     warnedAt: warnedMs === null ? null : isoOf(warnedMs),
     findings,
   };
-  return { verdict: { ...verdict, message: idleText(verdict) }, step };
+  const nextLookMs = nextLook(subject, times, nowMs);
+  return { verdict: { ...verdict, message: idleText(verdict) }, step, nextLookMs };
 }

@@ -14,16 +14,15 @@ import type { DueSignal } from './store.js';
 
 /** A subject with what its verdict rests on: the write that ends a session holds only while that is so. */
 export interface IdleCandidate extends IdleSubject {
-  /** The newest measurement of any of its kernels, and its last request, as text; '' for none. */
+  /** The policy, the newest measurement and request, and how long gateways cover it, as text. */
   readonly seen: string;
-  /** The policy as it was stored. */
-  readonly rule: unknown;
 }
 
 export interface IdleOrder {
   readonly candidate: IdleCandidate;
   readonly verdict: IdleVerdict;
   readonly step: 'none' | 'warn' | 'clear' | 'end';
+  readonly nextLookMs: number | null;
 }
 
 export interface UsageQuery extends PageQuery {
@@ -49,7 +48,7 @@ export interface UsageStore {
   recordActivity(report: ActivityReport): Promise<void>;
   /** Live use of the running sessions that the viewer may see, newest first. */
   list(query: UsageQuery, viewer: Principal): Promise<Page<SessionUsage>>;
-  /** Running sessions under an idle policy, by id after `after`, and the moment of the ledger's clock. */
+  /** Running sessions under an idle policy of which there is news, or whose moment has come; by id after `after`, with the ledger's clock. */
   idleCandidates(
     after: SessionId | null,
     limit: number,
@@ -59,6 +58,8 @@ export interface UsageStore {
    * where neither a measurement nor the policy is newer than what was decided from. Answers the stops to be told.
    */
   settleIdle(orders: readonly IdleOrder[]): Promise<readonly DueSignal[]>;
+  /** Forgets verdicts, and the warnings with them, where no policy is any more: one that is attached again warns anew. */
+  forgetIdle(): Promise<void>;
   /** Use in [from, until), from hours; one that the edge cuts counts by its part. All sessions when none are named. */
   gpuUsed(query: {
     readonly from: Timestamp;

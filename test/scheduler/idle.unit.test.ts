@@ -214,6 +214,20 @@ describe('what a verdict says', () => {
     });
   });
 
+  test.each<[string, IdleSubject, number | null]>([
+    [
+      'before the warning: when it is due, or a measurement is missing',
+      subject({ kernels: [kernel({ cpu: low(54 * MINUTE), lastAtMs: NOW })] }),
+      MINUTE,
+    ],
+    ['after it: when it ends', subject({ kernels: [kernel({ lastAtMs: NOW })], ...warned(4 * MINUTE) }), MINUTE],
+    ['in use: when a measurement is missing', subject({ kernels: [kernel({ cpu: high, lastAtMs: NOW })] }), 185_001],
+    ['not measured: when something new is', subject({ kernels: [kernel({ lastAtMs: null })] }), null],
+  ])('is looked at again without news %s', (_when, given, inMs) => {
+    const { nextLookMs } = idleDecision(given, NOW);
+    expect(nextLookMs === null ? null : nextLookMs - NOW).toBe(inMs);
+  });
+
   test('any: the first that is due is the one that ends it', () => {
     const policy = { when: 'any' as const, utilization: {}, lifetime: { afterSeconds: 36_300 } };
     const given = subject({ policy, kernels: [kernel({ cpu: low(MINUTE) })] });

@@ -134,7 +134,7 @@ describe('an idle session', () => {
 
     await setIdle({ interactive: quick });
     expect(await look()).toEqual({ looked: 2, warned: 1, ended: 0 });
-    expect(await look()).toEqual({ looked: 2, warned: 0, ended: 0 });
+    expect(await look()).toEqual({ looked: 0, warned: 0, ended: 0 }); // no news of them
     const verdict = (await sessionOf(idle.sessionId))?.idle;
     expect(verdict).toMatchObject({
       state: 'warned',
@@ -149,11 +149,13 @@ describe('an idle session', () => {
     );
     expect(events.map(({ cause }) => cause)).toEqual(['idle-warning']);
 
-    await query(ledger, `UPDATE session_idle SET warned_at = warned_at - interval '2 minutes' WHERE session_id = $1`, [
-      idle.sessionId,
-    ]);
-    expect(await look()).toEqual({ looked: 2, warned: 0, ended: 1 });
-    expect(await look()).toEqual({ looked: 1, warned: 0, ended: 0 });
+    await query(
+      ledger,
+      `UPDATE session_idle SET warned_at = warned_at - interval '2 minutes', look_at = now() WHERE session_id = $1`,
+      [idle.sessionId],
+    );
+    expect(await look()).toEqual({ looked: 1, warned: 0, ended: 1 });
+    expect(await look()).toEqual({ looked: 0, warned: 0, ended: 0 });
     expect(sent).toEqual([{ sessionId: idle.sessionId, kind: 'stop', attempt: 1 }]);
     expect(await sessionOf(idle.sessionId)).toMatchObject({ state: 'TERMINATING', cause: 'idle-timeout', idle: null });
     await query(ledger, `UPDATE sessions SET signalled_at = now() - interval '1 hour' WHERE id = $1`, [idle.sessionId]);
@@ -187,6 +189,21 @@ describe('an idle session', () => {
       [session.sessionId],
     );
     expect(events.map(({ cause }) => cause)).toEqual(['idle-warning', 'idle-over']);
+    await finish(session);
+  });
+
+  test('that was warned under a policy that was taken away is warned anew when one is attached', async () => {
+    await setIdle({ interactive: quick });
+    const session = await started(2);
+    await measure(session.kernelId, 15, 0.01);
+    expect(await look()).toMatchObject({ warned: 1 });
+    await query(ledger, `UPDATE session_idle SET warned_at = warned_at - interval '2 minutes' WHERE session_id = $1`, [
+      session.sessionId,
+    ]);
+    await setIdle({});
+    await look();
+    await setIdle({ interactive: quick });
+    expect(await look()).toMatchObject({ warned: 1, ended: 0 });
     await finish(session);
   });
 

@@ -56,9 +56,12 @@ CREATE TABLE session_idle (
   attempt int NOT NULL,
   verdict jsonb NOT NULL,
   warned_at timestamptz(3),
+  seen text NOT NULL DEFAULT '',
+  look_at timestamptz(3),
   checked_at timestamptz(3) NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE session_idle IS 'where running sessions stand with the idle policy of their group; a row of an older attempt says nothing';
+COMMENT ON COLUMN session_idle.seen IS 'what the verdict rests on: without news it is not looked at before look_at';
 
 UPDATE resource_groups SET policy = '{"idle": {}}'::jsonb || policy;
 UPDATE sessions SET spec = '{"idleExemptions": []}'::jsonb || spec;

@@ -17,12 +17,13 @@ export async function recordActivity(tx: Runner, { gateway, sessions }: Activity
       AND session_id NOT IN (SELECT t."sessionId" FROM jsonb_to_recordset(${told}::jsonb) AS t("sessionId" text))`);
   if (sessions.length === 0) return;
   await tx.run(sql`
-    INSERT INTO app_activity AS a (session_id, gateway, requests, in_flight, last_at)
-    SELECT s.id, ${gateway}, t.requests, t."inFlight", now() - t."quietMs" * interval '1 ms'
-    FROM jsonb_to_recordset(${told}::jsonb) AS t("sessionId" text, requests bigint, "inFlight" int, "quietMs" float8)
-    JOIN sessions s ON s.id = t."sessionId"
-    ON CONFLICT (session_id, gateway) DO UPDATE SET requests = a.requests + excluded.requests, in_flight = excluded.in_flight,
-      last_at = greatest(a.last_at, excluded.last_at)`);
+    WITH told AS (SELECT t.*, now() - t."quietMs" * interval '1 ms' AS at
+        FROM jsonb_to_recordset(${told}::jsonb) AS t("sessionId" text, requests bigint, "inFlight" int, "quietMs" float8)),
+      known AS (UPDATE app_activity a SET requests = a.requests + t.requests, in_flight = t."inFlight", last_at = greatest(a.last_at, t.at)
+        FROM told t WHERE a.session_id = t."sessionId" AND a.gateway = ${gateway} RETURNING a.session_id)
+    INSERT INTO app_activity (session_id, gateway, requests, in_flight, last_at)
+    SELECT s.id, ${gateway}, t.requests, t."inFlight", coalesce(t.at, now()) FROM told t JOIN sessions s ON s.id = t."sessionId"
+    WHERE s.id NOT IN (SELECT session_id FROM known) ON CONFLICT DO NOTHING`);
 }
 
 /** The longest window of any policy and a little more, two hours at least: what `berth top` and a new policy look back on. */
@@ -33,7 +34,6 @@ const KEPT = sql`interval '15 minutes' + greatest(interval '2 hours', coalesce((
 export async function sweepUsage(tx: Runner): Promise<void> {
   await tx.run(sql`DELETE FROM usage_samples WHERE at < now() - (${KEPT})`);
   await tx.run(sql`DELETE FROM activity_gateways WHERE reported_at < now() - ${GONE}`);
-  await tx.run(sql`DELETE FROM session_idle i USING sessions s WHERE s.id = i.session_id AND s.state <> 'RUNNING'`);
   await tx.run(
     sql`DELETE FROM app_activity a USING sessions s WHERE s.id = a.session_id AND s.settled_at < now() - interval '1 day'`,
   );

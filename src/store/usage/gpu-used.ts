@@ -16,7 +16,7 @@ export const gpuUsed = (
     FROM gpu_use_hours h JOIN reservations r ON r.kernel_id = h.kernel_id AND r.attempt = h.attempt
     CROSS JOIN LATERAL (SELECT extract(epoch FROM least(h.hour + interval '1 hour', ${until}::timestamptz)
       - greatest(h.hour, ${from}::timestamptz)) / 3600 AS share) part
-    CROSS JOIN LATERAL (SELECT coalesce((to_jsonb(r)->>'milli_gpus')::numeric / nullif(count(*), 0), 1000) AS milli
+    CROSS JOIN LATERAL (SELECT coalesce(nullif(r.milli_gpus, 0)::numeric / nullif(count(*), 0), 1000) AS milli
       FROM device_holds d WHERE d.reservation_id = r.id) each
     WHERE h.hour > ${from}::timestamptz - interval '1 hour' AND h.hour < ${until}::timestamptz
       AND (${sessionIds === undefined} OR r.session_id = ANY(${sessionIds ?? []}::text[]))

@@ -26,9 +26,9 @@ const measured = (column: Sql, threshold: string): Sql => sql`
 
 const KERNELS = sql`
   SELECT coalesce(jsonb_agg(jsonb_build_object('lastAtMs', ${ms(sql`m.last_at`)}, 'everyMs', coalesce(m.every_ms, 60000),
-      'cpu', coalesce(m.cpu, ${sql`s.unknown`}), 'memory', coalesce(m.memory, s.unknown),
+      'cpu', coalesce(m.cpu, s.unknown), 'memory', coalesce(m.memory, s.unknown),
       'gpu', CASE WHEN d.held THEN coalesce(m.gpu, s.unknown) END, 'gpuMemory', CASE WHEN d.held THEN coalesce(m.gpu_memory, s.unknown) END)
-      ORDER BY k.rank), '[]') AS kernels, max(m.last_at) AS last_at
+      ORDER BY k.rank), '[]') AS kernels
   FROM kernels k CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM device_holds h
       WHERE h.kernel_id = k.id AND h.attempt = s.attempt) AS held) d
   LEFT JOIN LATERAL (
@@ -59,29 +59,33 @@ interface Row {
   readonly nowMs: number;
 }
 
-/** What `seen` is made of; the end of a session compares it again. */
-export const seenOf = (lastSample: Sql, lastRequest: Sql): Sql => sql`concat(${lastSample}, ' ', ${lastRequest})`;
+/** Of `sessions s` and its group's policy: all that a verdict rests on. Some index lookups, however many samples there are. */
+export const seenOf = (rule: Sql): Sql => sql`
+  SELECT md5(concat_ws(' ', ${rule}::text, a.in_flight, a.last_at, c.covered, (SELECT max(l.at) FROM kernels k
+    CROSS JOIN LATERAL (SELECT u.at FROM usage_samples u WHERE u.kernel_id = k.id AND u.attempt = s.attempt ORDER BY u.at DESC LIMIT 1) l
+    WHERE k.session_id = s.id AND k.exited_at IS NULL))) AS seen
+  FROM (${ACTIVITY}) a CROSS JOIN (${COVERED_SINCE}) c`;
 
 const rowsAfter = (db: Runner, after: SessionId | null, limit: number): Promise<Row[]> =>
   db.rows<Row>(sql`
     WITH running AS (
-      SELECT s.*, g.policy->'idle'->s.kind AS rule, jsonb_build_object('value', NULL, 'lowSinceMs', ${ms(sql`now()`)}) AS unknown
-      FROM sessions s JOIN resource_groups g ON g.name = s.group_name
+      SELECT s.*, g.policy->'idle'->s.kind AS rule, jsonb_build_object('value', NULL, 'lowSinceMs', ${ms(sql`now()`)}) AS unknown,
+        i.warned_at, n.seen
+      FROM sessions s JOIN resource_groups g ON g.name = s.group_name CROSS JOIN LATERAL (${seenOf(sql`g.policy->'idle'->s.kind`)}) n
+      LEFT JOIN session_idle i ON i.session_id = s.id AND i.attempt = s.attempt
       WHERE s.state = 'RUNNING' AND s.stop_requested_at IS NULL AND s.started_at IS NOT NULL AND g.policy->'idle' ? s.kind
-        AND s.id > ${after ?? ''} ORDER BY s.id LIMIT ${limit})
+        AND (i.seen IS DISTINCT FROM n.seen OR i.look_at <= now()) AND s.id > ${after ?? ''} ORDER BY s.id LIMIT ${limit})
     SELECT s.id AS "sessionId", s.attempt, s.kind, d.name || '/' || p.name AS project, s.rule, ${ms(sql`s.started_at`)} AS "startedAtMs",
       s.min_runtime_ms AS "minRuntimeMs", s.spec->'idleExemptions' AS exemptions,
       coalesce(jsonb_array_length(s.spec->'ports'), 0) > 0 AS "hasPorts", k.kernels, a.in_flight AS "inFlight",
-      ${ms(sql`a.last_at`)} AS "lastRequestMs", ${ms(sql`c.covered`)} AS "coveredSinceMs", ${ms(sql`i.warned_at`)} AS "warnedAtMs",
-      ${seenOf(sql`k.last_at`, sql`a.last_at`)} AS seen, ${ms(sql`now()`)} AS "nowMs"
+      ${ms(sql`a.last_at`)} AS "lastRequestMs", ${ms(sql`c.covered`)} AS "coveredSinceMs", ${ms(sql`s.warned_at`)} AS "warnedAtMs", s.seen, ${ms(sql`now()`)} AS "nowMs"
     FROM running s JOIN projects p ON p.id = s.project_id JOIN domains d ON d.id = p.domain_id
     CROSS JOIN LATERAL (${KERNELS}) k CROSS JOIN LATERAL (${ACTIVITY}) a CROSS JOIN (${COVERED_SINCE}) c
-    LEFT JOIN session_idle i ON i.session_id = s.id AND i.attempt = s.attempt
     ORDER BY s.id`);
 
 function toCandidate(row: Row): IdleCandidate {
-  const { minRuntimeMs, inFlight, lastRequestMs, coveredSinceMs, exemptions, nowMs: _, ...rest } = row;
-  const policy: IdlePolicy = idlePolicySchema.parse(row.rule);
+  const { minRuntimeMs, inFlight, lastRequestMs, coveredSinceMs, exemptions, nowMs: _, rule, ...rest } = row;
+  const policy: IdlePolicy = idlePolicySchema.parse(rule);
   return {
     ...rest,
     policy,

@@ -4,30 +4,34 @@ import { requestStop } from '../sessions/stop.js';
 import { json, sql } from '../sql.js';
 import type { DueSignal } from '../store.js';
 import type { IdleOrder } from '../usage-store.js';
-import { ACTIVITY, seenOf } from './idle-candidates.js';
+import { seenOf } from './idle-candidates.js';
 
 const ACTOR = 'idle';
 
-/** In one statement, and only what says something else than before: most sessions stand where they stood. */
+/** In one statement, and only what says something else than before. */
 const writeVerdicts = (tx: Runner, orders: readonly IdleOrder[]): Promise<number> =>
   tx.run(sql`
-    INSERT INTO session_idle AS i (session_id, attempt, verdict, warned_at)
-    SELECT n.id, n.attempt, n.verdict, n.warned FROM jsonb_to_recordset(${json(
-      orders.map(({ candidate, verdict }) => ({
+    INSERT INTO session_idle AS i (session_id, attempt, verdict, warned_at, seen, look_at)
+    SELECT n.id, n.attempt, n.verdict, n.warned, n.seen, to_timestamp(n.look / 1000) FROM jsonb_to_recordset(${json(
+      orders.map(({ candidate, verdict, nextLookMs }) => ({
         id: candidate.sessionId,
         attempt: candidate.attempt,
         verdict,
         warned: verdict.warnedAt,
+        seen: candidate.seen,
+        look: nextLookMs,
       })),
-    )}::jsonb) AS n(id text, attempt int, verdict jsonb, warned timestamptz)
+    )}::jsonb) AS n(id text, attempt int, verdict jsonb, warned timestamptz, seen text, look float8)
     JOIN sessions s ON s.id = n.id AND s.attempt = n.attempt AND s.state = 'RUNNING'
-    ON CONFLICT (session_id) DO UPDATE SET attempt = excluded.attempt, verdict = excluded.verdict, checked_at = now(),
+    ON CONFLICT (session_id) DO UPDATE SET attempt = excluded.attempt, verdict = excluded.verdict, seen = excluded.seen, look_at = excluded.look_at,
+      checked_at = now(),
       warned_at = CASE WHEN i.attempt = excluded.attempt AND excluded.warned_at IS NOT NULL THEN coalesce(i.warned_at, excluded.warned_at)
         ELSE excluded.warned_at END
-    WHERE (i.attempt, i.verdict) IS DISTINCT FROM (excluded.attempt, excluded.verdict)`);
+    WHERE (i.attempt, i.verdict, i.seen, i.look_at) IS DISTINCT FROM (excluded.attempt, excluded.verdict, excluded.seen, excluded.look_at)`);
 
 /** Once for each warning: the row says whether it was given. */
-async function tell(tx: Runner, { candidate, verdict, step }: IdleOrder): Promise<boolean> {
+async function tell(tx: Runner, order: IdleOrder): Promise<boolean> {
+  const { candidate, verdict, step } = order;
   const { sessionId, attempt } = candidate;
   const row = await tx.first<{ warned: boolean }>(sql`
     SELECT i.warned_at IS NOT NULL AS warned FROM sessions s LEFT JOIN session_idle i ON i.session_id = s.id AND i.attempt = s.attempt
@@ -44,26 +48,28 @@ async function tell(tx: Runner, { candidate, verdict, step }: IdleOrder): Promis
     message: verdict.message,
     data: { reclaimAt: verdict.reclaimAt, since: verdict.since, findings: verdict.findings },
   });
-  await writeVerdicts(tx, [{ candidate, verdict, step }]);
+  await writeVerdicts(tx, [order]);
   return true;
 }
 
 /** Plan purely, commit conditionally: nothing was measured, asked or decided since. Else the next look decides. */
-async function end(tx: Runner, { candidate, verdict, step }: IdleOrder): Promise<DueSignal | null> {
-  const { sessionId, attempt, seen, kind } = candidate;
+async function end(tx: Runner, order: IdleOrder): Promise<DueSignal | null> {
+  const { sessionId, attempt, seen } = order.candidate;
   const holds = await tx.first(sql`
-    SELECT 1 FROM sessions s JOIN resource_groups g ON g.name = s.group_name CROSS JOIN LATERAL (${ACTIVITY}) a
-    CROSS JOIN LATERAL (SELECT max(u.at) AS last_at FROM kernels k JOIN usage_samples u ON u.kernel_id = k.id AND u.attempt = s.attempt
-      WHERE k.session_id = s.id AND k.exited_at IS NULL) k
-    WHERE s.id = ${sessionId} AND s.attempt = ${attempt} AND s.state = 'RUNNING' AND s.stop_requested_at IS NULL
-      AND a.in_flight = ${candidate.requests.inFlight} AND ${seenOf(sql`k.last_at`, sql`a.last_at`)} = ${seen}
-      AND g.policy->'idle'->${kind}::text = ${json(candidate.rule)}::jsonb
+    SELECT 1 FROM sessions s JOIN resource_groups g ON g.name = s.group_name
+    CROSS JOIN LATERAL (${seenOf(sql`g.policy->'idle'->s.kind`)}) n
+    WHERE s.id = ${sessionId} AND s.attempt = ${attempt} AND s.state = 'RUNNING' AND s.stop_requested_at IS NULL AND n.seen = ${seen}
     FOR NO KEY UPDATE OF s`);
   if (holds === undefined) return null;
-  await writeVerdicts(tx, [{ candidate, verdict, step }]);
-  const request = { sessionId, cause: 'idle-timeout' as const, actor: ACTOR, message: verdict.message };
+  await writeVerdicts(tx, [order]);
+  const request = { sessionId, cause: 'idle-timeout' as const, actor: ACTOR, message: order.verdict.message };
   await requestStop(tx, { ...request, graceMs: null, force: false });
   return { sessionId, kind: 'stop', attempt };
+}
+
+export async function forgetIdle(db: Runner): Promise<void> {
+  await db.run(sql`DELETE FROM session_idle i USING sessions s JOIN resource_groups g ON g.name = s.group_name
+    WHERE s.id = i.session_id AND (s.state <> 'RUNNING' OR NOT g.policy->'idle' ? s.kind)`);
 }
 
 /** What changed, and for whom somebody may wait. */

@@ -5,7 +5,7 @@ import { gpuUsed } from './gpu-used.js';
 import { idleCandidates } from './idle-candidates.js';
 import { listUsage } from './list-usage.js';
 import { recordUsage } from './record-usage.js';
-import { settleIdle } from './settle-idle.js';
+import { forgetIdle, settleIdle } from './settle-idle.js';
 
 export function createUsageStore({ db, notifier }: StoreContext): UsageStore {
   return {
@@ -18,6 +18,7 @@ export function createUsageStore({ db, notifier }: StoreContext): UsageStore {
       notifier.changed(changed);
       return signals;
     },
+    forgetIdle: () => forgetIdle(db),
     gpuUsed: (query) => gpuUsed(db, query),
     sweep: () => db.transaction((tx) => sweepUsage(tx)),
   };
