@@ -48,8 +48,8 @@ export interface SimulationResult {
   readonly occupancy: StepCurve;
 }
 
-/** Under budgets the order changes with use alone, without any event: the product looks again at least every 30 s, a run every five minutes. */
-const LOOK_AGAIN_MS = 300_000;
+/** Under budgets the order changes with use alone, without any event: the product looks again at least every 30 s, a run every ten minutes. */
+const LOOK_AGAIN_MS = 600_000;
 
 type Event =
   | { readonly kind: 'end' | 'gone'; readonly session: SimulatedSession; readonly attempt: number }
