@@ -237,6 +237,8 @@ describe('a session', () => {
     preemptible: true,
     resumable: false,
     protectedUntil: null,
+    budget: null,
+    contract: null,
     dependsOn: [{ sessionId: 'ses_0', name: 'prepare', state: 'succeeded', onFailure: 'cancel' }],
     kernels: [
       {
@@ -274,6 +276,16 @@ describe('a session', () => {
       /stopped for others, not before 2026-11-30T12:00:05.000Z \(in 5s\)/,
     );
     expect(until('2026-11-30T11:59:59.000Z')).not.toMatch(/not before/);
+  });
+  test('tells whether it is allocated, and under which budget', () => {
+    const contract = (allocated: boolean) => ({ allocated, message: 'as promised' });
+    expect(sessionText({ ...session, budget: 'a', contract: contract(true) }, NOW)).toMatch(
+      /\n {2}allocated: as promised/,
+    );
+    expect(sessionText({ ...session, budget: 'a', contract: contract(false) }, NOW)).toMatch(
+      /\n {2}unallocated \(budget a\): as promised/,
+    );
+    expect(text).not.toMatch(/allocated/);
   });
   test('tells what its share promises, and what not', () => {
     expect(text).toMatch(/share of 12Gi, by none: memory limit NOT enforced, compute in turns, faults isolated/);
