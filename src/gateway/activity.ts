@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ActivityReport, SessionId } from '../contract/index.js';
 import type { Logger } from '../platform/log.js';
+import { ActivityCounts } from './activity-counts.js';
 
 export type RecordActivity = (report: ActivityReport) => Promise<void>;
 
@@ -13,16 +14,6 @@ export interface Activity {
   flush(): Promise<void>;
   close(): Promise<void>;
 }
-
-interface Count {
-  requests: number;
-  inFlight: number;
-  /** Of the last byte, by this process's clock. */
-  lastMs: number;
-}
-
-/** A ping and its pong are some bytes, and pass whether somebody sits there or not. */
-const SILENT_BYTES = 64;
 
 interface ActivityDeps {
   /** Unique among gateways, and the same after a restart. */
@@ -37,75 +28,26 @@ interface ActivityDeps {
  * nothing. What could not be told is told with the next report.
  */
 export function createActivity({ gateway, record, everyMs, log }: ActivityDeps): Activity {
-  const counts = new Map<SessionId, Count>();
-  const sockets = new Map<Socket, { readonly sessionId: SessionId; bytes: number }>();
-
-  const countOf = (sessionId: SessionId): Count => {
-    const count = counts.get(sessionId) ?? { requests: 0, inFlight: 0, lastMs: 0 };
-    counts.set(sessionId, count);
-    return count;
-  };
-  const movingSockets = (): ReadonlyMap<SessionId, number> => {
-    const moving = new Map<SessionId, number>();
-    for (const [socket, seen] of sockets) {
-      const bytes = socket.bytesRead + socket.bytesWritten;
-      if (bytes - seen.bytes > SILENT_BYTES) {
-        moving.set(seen.sessionId, (moving.get(seen.sessionId) ?? 0) + 1);
-        countOf(seen.sessionId).lastMs = Date.now();
-      }
-      seen.bytes = bytes;
-    }
-    return moving;
-  };
-  const takeReport = (): ActivityReport['sessions'] => {
-    const moving = movingSockets();
-    const sessions = [...counts].map(([sessionId, count]) => {
-      const inFlight = count.inFlight + (moving.get(sessionId) ?? 0);
-      return { sessionId, requests: count.requests, inFlight, quietMs: inFlight > 0 ? 0 : Date.now() - count.lastMs };
-    });
-    for (const [sessionId, count] of counts) {
-      if (count.inFlight === 0) counts.delete(sessionId);
-      else count.requests = 0;
-    }
-    return sessions;
-  };
-  const putBack = (sessions: ActivityReport['sessions'], toldMs: number) => {
-    for (const { sessionId, requests, quietMs } of sessions) {
-      const count = countOf(sessionId);
-      count.requests += requests;
-      count.lastMs = Math.max(count.lastMs, toldMs - quietMs);
-    }
-  };
+  const counts = new ActivityCounts();
   const flush = async () => {
-    const sessions = takeReport();
-    const toldMs = Date.now();
+    const nowMs = Date.now();
+    const sessions = counts.take(nowMs);
     try {
       await record({ gateway, sessions });
     } catch (error) {
       log.warn({ err: error }, 'activity could not be recorded; it is told with the next report');
-      putBack(sessions, toldMs);
+      counts.putBack(sessions, nowMs);
     }
   };
   const timer = setInterval(() => void flush(), everyMs);
-
   return {
     begin(sessionId) {
-      const count = countOf(sessionId);
-      count.requests += 1;
-      count.inFlight += 1;
-      count.lastMs = Date.now();
-      return () => {
-        const now = countOf(sessionId);
-        now.inFlight -= 1;
-        now.lastMs = Date.now();
-      };
+      counts.began(sessionId, 1);
+      return () => counts.ended(sessionId);
     },
     watch(sessionId, client) {
-      const count = countOf(sessionId);
-      count.requests += 1;
-      count.lastMs = Date.now();
-      sockets.set(client, { sessionId, bytes: client.bytesRead + client.bytesWritten });
-      client.once('close', () => sockets.delete(client));
+      counts.began(sessionId, 0);
+      counts.watch(sessionId, client);
     },
     flush,
     async close() {

@@ -7,7 +7,7 @@ import type { Logger } from '../platform/log.js';
 import type { AppRoute } from '../store/app-store.js';
 import type { Activity } from './activity.js';
 import { DoorClosed } from './agent-door.js';
-import { type DoorDeps, knock, OWN_PATH } from './doors.js';
+import { type DoorDeps, knock, OWN_PATH, type Welcome } from './doors.js';
 import { type Entrance, type EntranceDeps, enter, nodeAway, notListening } from './entrance.js';
 import type { Exchange, Forward, Upgrade } from './forward.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
@@ -52,22 +52,16 @@ export function createAppProxy(deps: AppProxyDeps): AppProxy {
   const { forward, activity, metrics, log, scheme } = deps;
   const sockets = new Map<Socket, OpenSocket>();
 
-  const answer = ({ request, response }: Exchange, page: Page): void => {
+  const answer = (exchange: Exchange, page: Page): void => {
     metrics.answered(page.code);
-    if (response.headersSent || response.destroyed) return void response.destroy();
-    const { status, headers, body } = renderPage(page, request.headers.accept, newRequestId());
-    const closing = request.complete ? {} : { connection: 'close' }; // the rest of an upload is not worth reading
-    response.writeHead(status, { ...headers, ...closing }).end(request.method === 'HEAD' ? undefined : body);
+    sendPage(exchange, page);
   };
 
   const visit = async (exchange: Exchange, app: AppName): Promise<void> => {
     const { request, response } = exchange;
     if (request.url?.startsWith(OWN_PATH) === true) {
       const welcome = await knock(deps, request, app);
-      if (welcome === null) return answer(exchange, HIDDEN);
-      const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
-      response.writeHead(303, { ...headers, location: welcome.location, 'set-cookie': welcome.setCookie }).end();
-      return;
+      return welcome === null ? answer(exchange, HIDDEN) : letIn(response, welcome);
     }
     const entrance = await enter(deps, request, app);
     if (entrance.page !== null) return answer(exchange, entrance.page);
@@ -77,9 +71,9 @@ export function createAppProxy(deps: AppProxyDeps): AppProxy {
     forward.web(exchange, upstreamOf(entrance), (error) => answer(exchange, pageOf(error, entrance)));
   };
 
-  const refuse = ({ request, socket }: Upgrade, page: Page): void => {
+  const refuse = (upgrade: Upgrade, page: Page): void => {
     metrics.answered(page.code);
-    refuseUpgrade(socket, renderPage(page, request.headers.accept, newRequestId()));
+    refuseUpgrade(upgrade.socket, renderPage(page, upgrade.request.headers.accept, newRequestId()));
   };
 
   return {
@@ -117,6 +111,18 @@ export function createAppProxy(deps: AppProxyDeps): AppProxy {
       }
     },
   };
+}
+
+function sendPage({ request, response }: Exchange, page: Page): void {
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const { status, headers, body } = renderPage(page, request.headers.accept, newRequestId());
+  const closing = request.complete ? {} : { connection: 'close' }; // the rest of an upload is not worth reading
+  response.writeHead(status, { ...headers, ...closing }).end(request.method === 'HEAD' ? undefined : body);
+}
+
+function letIn(response: Exchange['response'], { location, setCookie }: Welcome): void {
+  const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
+  response.writeHead(303, { ...headers, location, 'set-cookie': setCookie }).end();
 }
 
 type LetIn = Extract<Entrance, { page: null }>;

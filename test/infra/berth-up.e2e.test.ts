@@ -58,14 +58,14 @@ describe('berth up on real parts', () => {
     expect(phase).toBe('ready');
     expect(processes.filter(({ healthy }) => healthy !== true)).toEqual([]);
     expect(processes.map(({ name }) => name).sort()).toEqual([
-      ...['api', 'control-1', 'control-2', 'node', 'postgres', 'storage', 'temporal'],
+      ...['api', 'control-1', 'control-2', 'gateway', 'node', 'postgres', 'storage', 'temporal'],
     ]);
     await eventually('doctor is content', async () => (await failures()).length === 0);
   });
 
   test('each process has its metrics, on the loopback interface', async () => {
     const ports = portsOf();
-    const own = ['api', 'control1', 'control2', 'node', 'storage'].map((name) => `${name}Metrics`);
+    const own = ['api', 'control1', 'control2', 'gateway', 'node', 'storage'].map((name) => `${name}Metrics`);
     const temporal = ['temporal', 'nodeTemporal', 'control1Temporal'].map((name) => `${name}Metrics`);
     for (const name of [...own, ...temporal]) {
       const answer = await fetch(`http://127.0.0.1:${ports[name]}/metrics`);

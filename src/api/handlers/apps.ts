@@ -15,6 +15,7 @@ type Ids = Extract<OperationId, 'listApps' | 'openApp' | 'shareApp' | 'openTermi
 const TICKET_SECONDS = 60;
 const LINK_SECONDS = 7 * 86_400;
 
+type Port = Session['ports'][number];
 type Unsigned<Ticket> = Ticket extends unknown ? Omit<Ticket, 'exp' | 'jti'> : never;
 
 /** By which right the caller opens an app; null: it is not open to it. */
@@ -27,34 +28,44 @@ function rightOf(principal: Principal, session: Session, share: AppShare | undef
 
 const inFuture = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
 
-export function appHandlers(deps: ApiDeps): Handlers<Ids> {
-  const { store, signer, options } = deps;
-  const see = (session: string, principal: Principal) => seeSession(store.sessions, session, principal);
-
-  const portOf = (session: Session, wanted: string) => {
-    const port = portNamed(session.ports, wanted);
-    if (port !== undefined) return port;
-    const names = session.ports.map(({ name }) => name).join(', ') || 'none';
-    throw problem('not_found', `${session.name} has no port ${wanted}; it has ${names}`);
-  };
-  const appOf = (session: Session, port: Session['ports'][number], share: AppShare | undefined): App => ({
-    name: port.name,
-    containerPort: port.containerPort,
-    url: appOrigin(options.appsUrl, session.id, port),
-    sharing: share?.sharing ?? 'me',
-    expiresAt: share?.expiresAt ?? null,
-  });
+/** What the handlers share: ports as apps, and tickets for the gateway. */
+function appDesk({ signer, options }: ApiDeps) {
   const sign = async (claims: Unsigned<AppTicket>) => ({
     expiresAt: inFuture(TICKET_SECONDS),
     token: await signer.sign({ audience: 'app', seconds: TICKET_SECONDS, claims: { ...claims } }),
   });
-  const tunnel = async (claims: Unsigned<AppTicket>) => {
-    const { token, expiresAt } = await sign(claims);
-    return { url: `${options.gatewayUrl}/_berth/tunnel?ticket=${token}`, expiresAt };
+  return {
+    originOf: (session: Session, port: Port): string => appOrigin(options.appsUrl, session.id, port),
+    appOf: (session: Session, port: Port, share: AppShare | undefined): App => ({
+      name: port.name,
+      containerPort: port.containerPort,
+      url: appOrigin(options.appsUrl, session.id, port),
+      sharing: share?.sharing ?? 'me',
+      expiresAt: share?.expiresAt ?? null,
+    }),
+    sign,
+    tunnel: async (claims: Unsigned<AppTicket>) => {
+      const { token, expiresAt } = await sign(claims);
+      return { url: `${options.gatewayUrl}/_berth/tunnel?ticket=${token}`, expiresAt };
+    },
   };
-  const mustBeOpen = (session: Session): void => {
-    if (hasEnded(session)) throw problem('gone', `${session.name} has ended`);
-  };
+}
+
+function portOf(session: Session, wanted: string): Port {
+  const port = portNamed(session.ports, wanted);
+  if (port !== undefined) return port;
+  const names = session.ports.map(({ name }) => name).join(', ') || 'none';
+  throw problem('not_found', `${session.name} has no port ${wanted}; it has ${names}`);
+}
+
+function mustBeOpen(session: Session): void {
+  if (hasEnded(session)) throw problem('gone', `${session.name} has ended`);
+}
+
+export function appHandlers(deps: ApiDeps): Handlers<Ids> {
+  const { store } = deps;
+  const { originOf, appOf, sign, tunnel } = appDesk(deps);
+  const see = (session: string, principal: Principal) => seeSession(store.sessions, session, principal);
 
   return {
     async listApps({ params }, { principal }) {
@@ -73,7 +84,7 @@ export function appHandlers(deps: ApiDeps): Handlers<Ids> {
       mustBeOpen(session);
       const claims = { sessionId: session.id, port: port.name, path: body.path, right, userId: principal.userId };
       const { token, expiresAt } = await sign({ use: 'open', ...claims });
-      return { url: `${appOrigin(options.appsUrl, session.id, port)}/_berth/open?ticket=${token}`, expiresAt };
+      return { url: `${originOf(session, port)}/_berth/open?ticket=${token}`, expiresAt };
     },
     async shareApp({ params, body }, { principal }) {
       const session = await see(params.session, principal);
