@@ -81,9 +81,8 @@ const away = (error: unknown): never => {
   throw new ProblemError({ code: 'unavailable', detail }, { cause: error });
 };
 
-export function createFolderBytes(signer: TokenSigner, storageUrl: string): FolderBytes {
-  const dispatcher = new Agent({ connect: { timeout: 5_000 }, headersTimeout: DELETE_MS, bodyTimeout: DELETE_MS });
-
+/** Tokens, and questions to the proxy under them. */
+function askingProxy(signer: TokenSigner, storageUrl: string, dispatcher: Agent) {
   const sign = ({ id, volume }: Place, claims: Partial<StorageClaims> & Pick<StorageClaims, 'operation'>) =>
     signer.sign({
       audience: 'storage',
@@ -119,6 +118,13 @@ export function createFolderBytes(signer: TokenSigner, storageUrl: string): Fold
     await ask({ method: 'POST', url: '/v1/admissions', token: await sign(folder, { operation: 'admit' }), body });
     return { jti, admitted: true };
   }
+
+  return { sign, ask, admit };
+}
+
+export function createFolderBytes(signer: TokenSigner, storageUrl: string): FolderBytes {
+  const dispatcher = new Agent({ connect: { timeout: 5_000 }, headersTimeout: DELETE_MS, bodyTimeout: DELETE_MS });
+  const { sign, ask, admit } = askingProxy(signer, storageUrl, dispatcher);
 
   const usage: FolderBytes['usage'] = async (folder) => {
     const token = await sign(folder, { operation: 'usage' });

@@ -108,7 +108,7 @@ async function* goingOn(
   let [attempt, reached] = [1, done];
   for (;;) {
     try {
-      for await (const chunk of response.body ?? []) {
+      for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
         done += chunk.byteLength;
         how.options.onProgress?.(done);
         yield chunk;

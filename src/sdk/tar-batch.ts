@@ -30,5 +30,5 @@ export function tarBatch(files: readonly SmallFile[], onFile: (bytes: number) =>
     archive.finalize();
   };
   add().catch((error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))));
-  return archive as unknown as AsyncIterable<Uint8Array>;
+  return archive;
 }

@@ -19,7 +19,7 @@ interface Archive {
 function tarArchive(): Archive {
   const archive = pack();
   return {
-    stream: archive as unknown as Readable,
+    stream: archive,
     directory: (path, mtime) => void archive.entry({ name: `${path}/`, type: 'directory', mtime, mode: 0o755 }),
     file: (path, mtime, { bytes, source }) =>
       pipeline(

@@ -36,50 +36,56 @@ const newId = (): string => randomBytes(16).toString('hex');
 /** How tus's server hands Node's own request on. */
 type NodeRequest = Request & { readonly node?: { readonly req: IncomingMessage } };
 
-/** Resumable uploads of one volume, by tus 1.0: parts and what is known of them lie on the volume, so any restart goes on. */
-export async function openTusUploads(
-  volume: { readonly name: string; readonly path: string },
-  placing: Placing,
-): Promise<TusUploads> {
-  const directory = tusOfVolume(volume.path);
-  const records = uploadRecords(volume.path);
+/** What is under way on a volume, on the disk and in the ledger. */
+function openUploads(volumePath: string, { ledger }: Placing) {
+  const directory = tusOfVolume(volumePath);
+  const records = uploadRecords(volumePath);
   const store = new HashingStore({ directory, expirationPeriodInMilliseconds: KEPT_MS });
-  const turns = createTurns();
-  const { ledger } = placing;
   const held = new Set<string>();
-  /** Chosen before tus sees the request, so that what is known of an upload is written first. */
-  const ids = new WeakMap<object, string>();
 
-  const hold = (id: string, { folderId, size, limits, jti }: UploadRecord): void => {
-    ledger.hold(id, { volumePath: volume.path, folderId }, { bytes: size, limits, from: jti });
-    held.add(id);
-  };
   const release = (id: string): void => {
     ledger.release(id);
     held.delete(id);
   };
-  const drop = async (id: string): Promise<void> => {
-    await records.drop(id);
-    store.forget(id);
-    release(id);
+  return {
+    directory,
+    records,
+    store,
+    release,
+    hold(id: string, { folderId, size, limits, jti }: UploadRecord): void {
+      ledger.hold(id, { volumePath, folderId }, { bytes: size, limits, from: jti });
+      held.add(id);
+    },
+    async drop(id: string): Promise<void> {
+      await records.drop(id);
+      store.forget(id);
+      release(id);
+    },
+    heldBut: (open: ReadonlySet<string>): string[] => [...held].filter((id) => !open.has(id)),
   };
+}
+type Uploads = ReturnType<typeof openUploads>;
+
+/** The end of an upload, in its turn: a second call answers what the first one did. What cannot be placed is removed, with all its bytes. */
+function createFinish(volumePath: string, placing: Placing, uploads: Uploads): (id: string) => Promise<UploadDone> {
+  const { directory, records, store } = uploads;
+  const turns = createTurns();
 
   async function settle(id: string, record: UploadRecord, file: FileHandle): Promise<UploadDone> {
     const sha256 = await store.sha256(id, file, record.size);
     if (record.sha256 !== null && record.sha256 !== sha256) throw sumMismatch(sha256);
-    await ledger.mustStillFit(id, record.size, record.limits);
+    await placing.ledger.mustStillFit(id, record.size, record.limits);
     await file.chmod(FILE_MODE);
     await file.sync();
-    const place = { volumePath: volume.path, folderId: record.folderId, parts: record.path.split('/') };
+    const place = { volumePath, folderId: record.folderId, parts: record.path.split('/') };
     await placeFile(placing, { ...place, partFile: join(directory, id), bytes: record.size, sha256 });
     const done = { ...record, sha256 };
     await records.finish(id, done);
-    release(id);
+    uploads.release(id);
     return done;
   }
 
-  /** In its turn: a second call answers what the first one did. What cannot be placed is removed, with all its bytes. */
-  const finish = (id: string): Promise<UploadDone> =>
+  return (id) =>
     turns(id, async () => {
       const done = await records.readDone(id);
       if (done !== null) return done;
@@ -89,27 +95,34 @@ export async function openTusUploads(
       try {
         return await settle(id, record, file);
       } catch (error) {
-        await drop(id);
+        await uploads.drop(id);
         throw error;
       } finally {
         await file.close();
       }
     });
+}
 
+/** Resumable uploads of one volume, by tus 1.0: parts and what is known of them lie on the volume, so any restart goes on. */
+export async function openTusUploads(
+  volume: { readonly name: string; readonly path: string },
+  placing: Placing,
+): Promise<TusUploads> {
+  const uploads = openUploads(volume.path, placing);
+  const { records, store, drop } = uploads;
+  const finish = createFinish(volume.path, placing, uploads);
+  /** Chosen before tus sees the request, so that what is known of an upload is written first. */
+  const ids = new WeakMap<object, string>();
   const server = new Server({
     path: `/v1/uploads/${volume.name}`,
     datastore: store,
     relativeLocation: true,
     namingFunction: (request) => ids.get((request as NodeRequest).node?.req ?? request) ?? newId(),
-    onUploadFinish: async (_request, upload) => {
-      const { sha256 } = await finish(upload.id);
-      return { headers: { 'x-berth-sha256': sha256 } };
-    },
+    onUploadFinish: async (_request, { id }) => ({ headers: { 'x-berth-sha256': (await finish(id)).sha256 } }),
     onResponseError: (_request, error) => asTusError(error),
   });
   server.on('POST_TERMINATE', (_request, _response, id) => void drop(id).catch(() => undefined));
-
-  for (const [id, record] of await records.open(KEPT_MS)) hold(id, record);
+  for (const [id, record] of await records.open(KEPT_MS)) uploads.hold(id, record);
 
   return {
     read: (id) => records.read(id),
@@ -117,7 +130,7 @@ export async function openTusUploads(
     async create(record, { request, response }) {
       const id = newId();
       await records.write(id, record);
-      hold(id, record);
+      uploads.hold(id, record);
       ids.set(request, id);
       answerProblems(response);
       await server.handle(request, response);
@@ -136,7 +149,7 @@ export async function openTusUploads(
     },
     async sweep() {
       const open = new Set((await records.open(KEPT_MS)).map(([id]) => id));
-      for (const id of held) if (!open.has(id)) await drop(id);
+      for (const id of uploads.heldBut(open)) await drop(id);
     },
   };
 }

@@ -78,7 +78,7 @@ async function receiveAll({ bytes: source, maxBytes, mustFit }: Unpacking, direc
     mustFit(total);
     if (header.type === 'file' && path !== '') {
       const file = join(directory, String(parts.length));
-      const received = await receive(entry as unknown as AsyncIterable<Buffer>, file);
+      const received = await receive(entry, file);
       const expected = (header as PaxHeaders).pax?.[SUM_RECORD];
       if (expected !== undefined && expected !== received.sha256) throw sumMismatch(received.sha256);
       parts.push({ path, file, ...received });

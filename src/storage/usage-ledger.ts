@@ -28,17 +28,12 @@ interface Reservation {
 /** Sessions write beside the proxy: a count is good for a second, or for twenty times as long as it took. */
 const freshMs = ({ tookMs }: Counted): number => Math.max(1_000, 20 * tookMs);
 
-export type UsageLedger = ReturnType<typeof createUsageLedger>;
+const keyOf = ({ volumePath, folderId }: FolderKey): string => `${volumePath}/${folderId}`;
 
-/**
- * Exact use of each folder: counted file by file, and changed by each operation under the folder's turn, so that a count and a
- * change never overlap. Room is kept for what was admitted until it ends: `key` of a reservation is a token or an upload.
- */
-export function createUsageLedger(volumes: Readonly<Record<string, string>>, nowMs: () => number = Date.now) {
+/** Counts by walking, kept with the changes since. Each count and each change is alone in its folder's turn. */
+function createCounts(nowMs: () => number) {
   const turns = createTurns();
   const known = new Map<string, Counted>();
-  const reserved = new Map<string, Reservation>();
-  const keyOf = ({ volumePath, folderId }: FolderKey): string => `${volumePath}/${folderId}`;
 
   async function walkAndCount(folder: FolderKey): Promise<Counted> {
     const began = nowMs();
@@ -54,22 +49,69 @@ export function createUsageLedger(volumes: Readonly<Record<string, string>>, now
     return counted;
   }
 
-  const count = (folder: FolderKey): Promise<Counted> => turns(keyOf(folder), () => walkAndCount(folder));
-
-  const recent = (folder: FolderKey): Promise<Counted> =>
-    turns(keyOf(folder), async () => {
-      const last = known.get(keyOf(folder));
-      return last !== undefined && nowMs() - last.countedAtMs < freshMs(last) ? last : walkAndCount(folder);
+  function add(key: string, by: Use): void {
+    const last = known.get(key);
+    if (last === undefined) return;
+    const { bytes, files, directories } = last;
+    known.set(key, {
+      ...last,
+      bytes: bytes + by.bytes,
+      files: files + by.files,
+      directories: directories + by.directories,
     });
+  }
 
-  const reservedOf = (key: string, except?: string): number => {
-    let bytes = 0;
-    for (const [id, one] of reserved) {
-      if (one.expiresAtMs < nowMs()) reserved.delete(id);
-      else if (one.key === key && id !== except) bytes += one.bytes;
-    }
-    return bytes;
+  return {
+    count: (folder: FolderKey): Promise<Counted> => turns(keyOf(folder), () => walkAndCount(folder)),
+    recent: (folder: FolderKey): Promise<Counted> =>
+      turns(keyOf(folder), async () => {
+        const last = known.get(keyOf(folder));
+        return last !== undefined && nowMs() - last.countedAtMs < freshMs(last) ? last : walkAndCount(folder);
+      }),
+    bytesOf: (key: string): number => known.get(key)?.bytes ?? 0,
+    /** A change of a folder's bytes; its answer says by how much. */
+    change: <Result>(folder: FolderKey, work: () => Promise<{ readonly by: Use; readonly result: Result }>) =>
+      turns(keyOf(folder), async () => {
+        try {
+          const { by, result } = await work();
+          add(keyOf(folder), by);
+          return result;
+        } catch (error) {
+          known.delete(keyOf(folder)); // half of it may have happened
+          throw error;
+        }
+      }),
+    forget: (folder: FolderKey): void => void known.delete(keyOf(folder)),
   };
+}
+
+/** Room that is kept, by the token or the upload that it is for. */
+function createReservations(nowMs: () => number) {
+  const reserved = new Map<string, Reservation>();
+  return {
+    get: (id: string): Reservation | undefined => reserved.get(id),
+    set: (id: string, one: Reservation): void => void reserved.set(id, one),
+    delete: (id: string): void => void reserved.delete(id),
+    bytesOf(key: string, except?: string): number {
+      let bytes = 0;
+      for (const [id, one] of reserved) {
+        if (one.expiresAtMs < nowMs()) reserved.delete(id);
+        else if (one.key === key && id !== except) bytes += one.bytes;
+      }
+      return bytes;
+    },
+  };
+}
+
+export type UsageLedger = ReturnType<typeof createUsageLedger>;
+
+/**
+ * Exact use of each folder: counted file by file, and changed by each operation under the folder's turn, so that a count and a
+ * change never overlap. Room is kept for what was admitted until it ends.
+ */
+export function createUsageLedger(volumes: Readonly<Record<string, string>>, nowMs: () => number = Date.now) {
+  const counts = createCounts(nowMs);
+  const reserved = createReservations(nowMs);
 
   const foldersOf = ({ folders }: Limits[number]): FolderKey[] =>
     folders.flatMap(({ volume, folderId }) => {
@@ -81,7 +123,7 @@ export function createUsageLedger(volumes: Readonly<Record<string, string>>, now
   function mustFit(limits: Limits, bytes: number, except?: string): void {
     for (const limit of limits) {
       const keys = foldersOf(limit).map(keyOf);
-      const held = keys.reduce((sum, key) => sum + (known.get(key)?.bytes ?? 0) + reservedOf(key, except), 0);
+      const held = keys.reduce((sum, key) => sum + counts.bytesOf(key) + reserved.bytesOf(key, except), 0);
       if (held + bytes <= limit.limitBytes) continue;
       const detail = `${limit.name} holds ${held} of ${limit.limitBytes} bytes in folders; this needs ${bytes} more`;
       throw problem('too_large', detail, { hint: 'berth folder usage' });
@@ -89,35 +131,15 @@ export function createUsageLedger(volumes: Readonly<Record<string, string>>, now
   }
 
   const refresh = async (limits: Limits): Promise<void> => {
-    await Promise.all(limits.flatMap(foldersOf).map(recent));
+    await Promise.all(limits.flatMap(foldersOf).map(counts.recent));
   };
 
   return {
-    count,
+    count: counts.count,
+    change: counts.change,
+    forget: counts.forget,
     /** Bytes for which room is kept in a folder. */
-    reservedIn: (folder: FolderKey): number => reservedOf(keyOf(folder)),
-    /** A change of a folder's bytes, alone in its turn; its answer says by how much. */
-    change: <Result>(folder: FolderKey, work: () => Promise<{ readonly by: Use; readonly result: Result }>) =>
-      turns(keyOf(folder), async () => {
-        try {
-          const { by, result } = await work();
-          const last = known.get(keyOf(folder));
-          if (last !== undefined) {
-            const bytes = last.bytes + by.bytes;
-            known.set(keyOf(folder), {
-              ...last,
-              bytes,
-              files: last.files + by.files,
-              directories: last.directories + by.directories,
-            });
-          }
-          return result;
-        } catch (error) {
-          known.delete(keyOf(folder)); // half of it may have happened
-          throw error;
-        }
-      }),
-    forget: (folder: FolderKey): void => void known.delete(keyOf(folder)),
+    reservedIn: (folder: FolderKey): number => reserved.bytesOf(keyOf(folder)),
     /** Keeps room under the token's id, or throws 413. */
     async admit({ jti, folderId, volumePath, bytes, limits, expiresAtSeconds }: StorageAdmission & FolderKey) {
       await refresh(limits);
@@ -125,13 +147,13 @@ export function createUsageLedger(volumes: Readonly<Record<string, string>>, now
       const key = keyOf({ volumePath, folderId });
       reserved.set(jti, { key, bytes: bytes ?? 0, limits, expiresAtMs: expiresAtSeconds * 1000 });
     },
-    reservation: (id: string): Reservation | undefined => reserved.get(id),
-    /** What was admitted under a token belongs to an upload from now on; without `expiresAtMs` until it is released. */
-    hold(id: string, folder: FolderKey, { bytes, limits, from }: { bytes: number; limits: Limits; from?: string }) {
-      if (from !== undefined) reserved.delete(from);
+    reservation: reserved.get,
+    /** What was admitted under a token (`from`) belongs to an upload from now on, until it is released. */
+    hold(id: string, folder: FolderKey, { bytes, limits, from }: { bytes: number; limits: Limits; from: string }) {
+      reserved.delete(from);
       reserved.set(id, { key: keyOf(folder), bytes, limits, expiresAtMs: Number.POSITIVE_INFINITY });
     },
-    release: (id: string): void => void reserved.delete(id),
+    release: reserved.delete,
     /** Throws 413 when `bytes` of the upload under `id` do not fit any more: a session may have written meanwhile. */
     async mustStillFit(id: string, bytes: number, limits: Limits): Promise<void> {
       if (limits.length === 0) return;

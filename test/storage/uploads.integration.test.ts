@@ -53,7 +53,7 @@ beforeAll(async () => {
   await start();
 });
 afterAll(async () => {
-  await endChild(child);
+  await endChild(child, 'SIGTERM');
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -278,7 +278,7 @@ test('a file system that is full refuses, and the half is removed', async () => 
     const left = () => spawnSync('find', [full, '-type', 'f', '!', '-name', 'used-tokens']).stdout.toString();
     await eventually('nothing is left', () => left() === '');
   } finally {
-    await endChild(other);
+    await endChild(other, 'SIGTERM');
     if (isMounted) spawnSync('umount', [full]);
   }
 });

@@ -92,19 +92,13 @@ export const folderChecks = (deps: ApiDeps) => {
   } satisfies Checks;
 };
 
-export function folderHandlers(deps: ApiDeps): Handlers<Ids> {
-  const { folderBytes, options } = deps;
+/** What there is, and what is made. */
+function registryHandlers(
+  deps: ApiDeps,
+): Handlers<'createFolder' | 'listFolders' | 'getFolder' | 'patchFolder' | 'cloneFolder'> {
+  const { options } = deps;
   const { folders } = deps.store;
   const see = (idOrName: string, principal: Principal) => seeFolder(deps, idOrName, principal);
-
-  const purge = async (folder: Folder): Promise<undefined> => {
-    const outcome = await folders.remove(folder.id);
-    if (outcome === 'missing') throw notFound(`folder ${folder.name}`);
-    if (outcome !== 'ok') throw isMounted(folder, outcome.mountedBy);
-    await folderBytes.remove(folder);
-    await folders.purged(folder.id);
-    return undefined;
-  };
 
   return {
     async createFolder({ body }, { principal, resourceId }) {
@@ -122,6 +116,39 @@ export function folderHandlers(deps: ApiDeps): Handlers<Ids> {
       if ((await folders.patch(id, body)) === 'exists') throw nameTaken(body.name ?? '');
       return see(id, principal);
     },
+    async cloneFolder({ params, body }, { principal, resourceId }) {
+      const source = await see(params.folder, principal);
+      if (source.state !== 'READY') throw problem('conflict', `${source.name} is in state ${source.state}`);
+      const { name, ownedBy, usage = source.usage, project = null } = body;
+      const id = resourceId as FolderId;
+      const wanted = { id, name, project, volume: source.volume, usage, ownedBy, cloneOf: source.id };
+      mustBeMade(await folders.create(wanted, principal), name, project);
+      await finishClone(deps, { id, volume: source.volume, cloneOf: source.id }, CLONE_WAIT_MS).catch(
+        (error: unknown) => {
+          if ((error as ProblemError).refusal?.code !== 'unavailable') throw error; // it goes on, and a round ends it
+        },
+      );
+      return see(id, principal);
+    },
+  };
+}
+
+/** In and out of the trash, and away. */
+function lifeHandlers(deps: ApiDeps): Handlers<'deleteFolder' | 'trashFolder' | 'restoreFolder' | 'purgeFolder'> {
+  const { folderBytes } = deps;
+  const { folders } = deps.store;
+  const see = (idOrName: string, principal: Principal) => seeFolder(deps, idOrName, principal);
+
+  const purge = async (folder: Folder): Promise<undefined> => {
+    const outcome = await folders.remove(folder.id);
+    if (outcome === 'missing') throw notFound(`folder ${folder.name}`);
+    if (outcome !== 'ok') throw isMounted(folder, outcome.mountedBy);
+    await folderBytes.remove(folder);
+    await folders.purged(folder.id);
+    return undefined;
+  };
+
+  return {
     deleteFolder: async ({ params }, { principal }) => purge(await see(params.folder, principal)),
     async trashFolder({ params }, { principal }) {
       const folder = await see(params.folder, principal);
@@ -144,22 +171,17 @@ export function folderHandlers(deps: ApiDeps): Handlers<Ids> {
       if (!isTrashed) throw problem('conflict', `${folder.name} is not in the trash`, { hint });
       return purge(folder);
     },
-    async cloneFolder({ params, body }, { principal, resourceId }) {
-      const source = await see(params.folder, principal);
-      if (source.state !== 'READY') throw problem('conflict', `${source.name} is in state ${source.state}`);
-      const { name, ownedBy, usage = source.usage, project = null } = body;
-      const id = resourceId as FolderId;
-      const wanted = { id, name, project, volume: source.volume, usage, ownedBy, cloneOf: source.id };
-      mustBeMade(await folders.create(wanted, principal), name, project);
-      await finishClone(deps, { id, volume: source.volume, cloneOf: source.id }, CLONE_WAIT_MS).catch(
-        (error: unknown) => {
-          if ((error as ProblemError).refusal?.code !== 'unavailable') throw error; // it goes on, and a round ends it
-        },
-      );
-      return see(id, principal);
-    },
+  };
+}
+
+/** Tokens for the storage proxy, and what it counts. */
+function bytesHandlers(deps: ApiDeps): Handlers<'createTransfer' | 'getFolderUsage' | 'listFolderOwners'> {
+  const { folderBytes } = deps;
+  const { folders } = deps.store;
+
+  return {
     async createTransfer({ params, body }, { principal }) {
-      const folder = await see(params.folder, principal);
+      const folder = await seeFolder(deps, params.folder, principal);
       if (folder.state !== 'READY') throw problem('gone', `${folder.name} is in state ${folder.state}`);
       const { operation, path, to } = body;
       mustHavePermissions(folder, NEEDS[operation] ?? []);
@@ -171,7 +193,7 @@ export function folderHandlers(deps: ApiDeps): Handlers<Ids> {
       return folderBytes.transfer(folder, { ...body, limits });
     },
     async getFolderUsage({ params }, { principal }) {
-      const folder = await see(params.folder, principal);
+      const folder = await seeFolder(deps, params.folder, principal);
       const usage = await folderBytes.usage(folder);
       await folders.counted(folder.id, usage);
       return { folder: folder.name, ...usage };
@@ -184,13 +206,23 @@ export function folderHandlers(deps: ApiDeps): Handlers<Ids> {
       );
       return { items: [...(await folders.owners(principal))] };
     },
-    async listVolumes() {
-      const items = await folders.volumes();
-      return { items: items.map((volume) => ({ ...volume, isServed: options.volumes.includes(volume.name) })) };
-    },
-    async putVolume({ params, body }) {
-      const volume = found(await folders.putVolume(params.name, body.retentionSeconds), `volume ${params.name}`);
-      return { ...volume, isServed: options.volumes.includes(volume.name) };
-    },
   };
 }
+
+const volumeHandlers = ({ store: { folders }, options }: ApiDeps): Handlers<'listVolumes' | 'putVolume'> => ({
+  async listVolumes() {
+    const items = await folders.volumes();
+    return { items: items.map((volume) => ({ ...volume, isServed: options.volumes.includes(volume.name) })) };
+  },
+  async putVolume({ params, body }) {
+    const volume = found(await folders.putVolume(params.name, body.retentionSeconds), `volume ${params.name}`);
+    return { ...volume, isServed: options.volumes.includes(volume.name) };
+  },
+});
+
+export const folderHandlers = (deps: ApiDeps): Handlers<Ids> => ({
+  ...registryHandlers(deps),
+  ...lifeHandlers(deps),
+  ...bytesHandlers(deps),
+  ...volumeHandlers(deps),
+});

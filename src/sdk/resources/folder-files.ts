@@ -65,6 +65,8 @@ interface Change extends Wanted {
   readonly query: string;
   /** Opened anew for each try. */
   readonly body?: (() => AsyncIterable<Uint8Array>) | undefined;
+  /** The error of a later try that says: an earlier one did it, and its answer was lost. */
+  readonly isDone?: (error: ProblemError) => boolean;
 }
 
 /**
@@ -74,8 +76,7 @@ interface Change extends Wanted {
 async function change(
   transport: Transport,
   place: PlaceIn,
-  { method, query, body, ...how }: Change,
-  isDone: (error: ProblemError) => boolean | Promise<boolean> = () => false,
+  { method, query, body, isDone = () => false, ...how }: Change,
 ): Promise<Response | null> {
   let wasLost = false;
   for (let attempt = 1; ; attempt += 1) {
@@ -88,7 +89,7 @@ async function change(
         ...(how.signal === undefined ? {} : { signal: how.signal }),
       });
     } catch (error) {
-      if (wasLost && error instanceof ProblemError && (await isDone(error))) return null;
+      if (wasLost && error instanceof ProblemError && isDone(error)) return null;
       const isPassing = error instanceof ConnectionError || error instanceof UnavailableError;
       if (!isPassing || attempt >= transport.triesMax) throw error;
       wasLost ||= error instanceof ConnectionError;
@@ -99,8 +100,7 @@ async function change(
 
 const isNotFound = (error: ProblemError): boolean => error instanceof NotFoundError;
 
-/** Files in folders. Bytes go to the storage proxy, under a token for that one operation. */
-export const folderFilesOf = (transport: Transport) => ({
+const uploadsOf = (transport: Transport) => ({
   /** Writes a file in one request, whole: readers see the old one or the new one. Checked by SHA-256. A cut begins anew. */
   async putFile(file: FileIn, source: ByteSource, options: ByteOptions = {}): Promise<Uploaded> {
     for (let attempt = 1; ; attempt += 1) {
@@ -140,7 +140,9 @@ export const folderFilesOf = (transport: Transport) => ({
     const response = await change(transport, place, wanted);
     return ((await response?.json()) as { items: readonly Uploaded[] }).items;
   },
+});
 
+const readsOf = (transport: Transport) => ({
   /** A file's bytes as they come, checked by SHA-256 at the end. A cut is gone on with. */
   async *getFile(file: FileIn, options: ByteOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     const transfer = () => transferOf(transport, file, { operation: 'read', signal: options.signal });
@@ -194,7 +196,9 @@ export const folderFilesOf = (transport: Transport) => ({
     const how = { operation: 'read', signal: options.signal, query } as const;
     return (await (await read(transport, place, how)).json()) as TreeSum;
   },
+});
 
+const changesOf = (transport: Transport) => ({
   /** Makes a directory and those above it; one that is there is success. */
   async makeDirectory(file: FileIn, options: CallOptions = {}): Promise<void> {
     await change(transport, file, { method: 'POST', query: '?mkdir=true', operation: 'mkdir', signal: options.signal });
@@ -203,13 +207,21 @@ export const folderFilesOf = (transport: Transport) => ({
   /** Renames within a folder; nothing is replaced. */
   async moveFile(file: FileIn, to: string, options: CallOptions = {}): Promise<void> {
     const { signal } = options;
-    const wanted = { method: 'POST', query: '?move=true', operation: 'move', to, signal } as const;
-    await change(transport, file, wanted, isNotFound);
+    const wanted = { method: 'POST', query: '?move=true', operation: 'move', to, signal, isDone: isNotFound } as const;
+    await change(transport, file, wanted);
   },
 
   /** Removes a file, or a directory with all in it. */
   async deleteFile(file: FileIn, options: CallOptions = {}): Promise<void> {
     const { signal } = options;
-    await change(transport, file, { method: 'DELETE', query: '', operation: 'delete', signal }, isNotFound);
+    const wanted = { method: 'DELETE', query: '', operation: 'delete', signal, isDone: isNotFound } as const;
+    await change(transport, file, wanted);
   },
+});
+
+/** Files in folders. Bytes go to the storage proxy, under a token for that one operation. */
+export const folderFilesOf = (transport: Transport) => ({
+  ...uploadsOf(transport),
+  ...readsOf(transport),
+  ...changesOf(transport),
 });

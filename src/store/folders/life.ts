@@ -3,8 +3,8 @@ import type { Runner } from '../database.js';
 import type { FolderPlace, FolderStore, Mounted } from '../folder-store.js';
 import { type Sql, sql } from '../sql.js';
 
-/** Locked first, so that an admission that mounts it is either seen here or sees it gone. */
-async function lockUnmounted(tx: Runner, id: FolderId): Promise<string | 'missing' | Mounted> {
+/** Its state, or `missing`. Locked first, so that an admission that mounts it is either seen here or sees it gone. */
+async function lockUnmounted(tx: Runner, id: FolderId): Promise<string | Mounted> {
   const folder = await tx.first<{ state: string }>(
     sql`SELECT state FROM folders WHERE id = ${id} AND state <> 'PURGED' FOR UPDATE`,
   );
