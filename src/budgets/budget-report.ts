@@ -48,7 +48,10 @@ export function budgetReport(
     branches: scope.branches.map(({ path }) => path),
     periods: [...shownPeriods(facts, cells, scope.branches.length)],
     waits: firstGpuWaits(own(facts.starts)),
-    paidIdle: paidIdle(own(facts.paid), scope, how.idleBelowPercent),
+    paidIdle: paidIdle(own(facts.paid), scope, {
+      belowPercent: how.idleBelowPercent,
+      isMeasured: use.measured > 0 || parts.charged === 0,
+    }),
     brokenContracts: own(facts.broken)
       .toSorted((a, b) => b.endMs - a.endMs)
       .map((one) => brokenContract(one, scope)),

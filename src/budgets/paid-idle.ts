@@ -11,7 +11,7 @@ import type { ReportScope } from './report-scope.js';
 export function paidIdle(
   paid: readonly PaidSession[],
   scope: Pick<ReportScope, 'pathOf'>,
-  belowPercent: number,
+  { belowPercent, isMeasured }: { readonly belowPercent: number; readonly isMeasured: boolean },
 ): BudgetReport['paidIdle'] {
   const idle = paid
     .filter(({ measured, used }) => measured > 0 && used * 100 < measured * belowPercent)
@@ -20,7 +20,7 @@ export function paidIdle(
     gpuSeconds(idle.reduce((total, session) => total + of(session), 0));
   return {
     belowPercent,
-    reason: paid.some(({ measured }) => measured > 0) || paid.length === 0 ? null : 'not measured',
+    reason: isMeasured ? null : 'not measured',
     paidGpuSeconds: sum((session) => session.paid),
     idleGpuSeconds: sum(idleOf),
     sessions: idle.map((session) => ({

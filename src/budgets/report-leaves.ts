@@ -18,9 +18,12 @@ export function reportLeaves(
   cells: readonly ClaimsOfCell[],
 ): { readonly leaves: readonly ReportLeaf[]; readonly impact: number } {
   const sums = leafSums(facts, scope, cells);
-  const last = cells.at(-1)?.claims;
+  const { claims: last, leaves: lastLeaves } = cells.at(-1) ?? {};
   const isOpen = new Map(facts.budgets.map((budget) => [budget.id, budget.isOpen]));
-  const leaves = sums.map(({ id, use, allocated, demand, unallocated }): ReportLeaf => {
+  /** What was a leaf for a while only, and of which nobody asked anything, is a step of the tree's making. */
+  const isShown = (leaf: LeafSums): boolean =>
+    leaf.use + leaf.demand + leaf.unallocated > 0 || (lastLeaves?.has(leaf.id) === true && !scope.isRoot(leaf.id));
+  const leaves = sums.filter(isShown).map(({ id, use, allocated, demand, unallocated }): ReportLeaf => {
     const served = Math.min(use, allocated, demand);
     return {
       budget: scope.pathOf(id) ?? id,

@@ -11,6 +11,7 @@ export interface ReportScope {
   /** The branch that a budget lies in. */
   readonly branchOf: (budgetId: string) => number | undefined;
   readonly pathOf: (budgetId: string | null) => string | null;
+  readonly isRoot: (budgetId: string) => boolean;
 }
 
 /** null: there is no such budget. */
@@ -37,5 +38,6 @@ export function reportScope(facts: ReportFacts, budgetId: string): ReportScope |
       .map((one) => index.get(one))
       .find((at) => at !== undefined);
   const pathOf = (id: string | null): string | null => (id === null ? null : (byId.get(id)?.path ?? id));
-  return { budgetId, path: top.path, holds, branches, branchOf, pathOf };
+  const isRoot = (id: string): boolean => byId.get(id)?.parentId === null;
+  return { budgetId, path: top.path, holds, branches, branchOf, pathOf, isRoot };
 }

@@ -164,7 +164,9 @@ function paidAndIdle({ paidIdle }: BudgetReport, unit: GpuTimeUnit): ReportSecti
   const line =
     reason !== null
       ? `Nothing can be said: ${reason}.`
-      : `Charged sessions that used less than ${belowPercent} % of their measured time: ${sessions.length}, which paid ${withUnit(paidGpuSeconds, unit)} and left ${withUnit(idleGpuSeconds, unit)} idle.`;
+      : sessions.length === 0
+        ? `None: no charged session used less than ${belowPercent} % of its measured time.`
+        : `Charged sessions that used less than ${belowPercent} % of their measured time: ${sessions.length}, which paid ${withUnit(paidGpuSeconds, unit)} and left ${withUnit(idleGpuSeconds, unit)} idle.`;
   return {
     title: 'Paid and idle',
     lines: [line],

@@ -94,7 +94,7 @@ describe('the report on a week', () => {
     const { pyramid, waterfall, paidIdle } = report(factsOf(EXAMPLE));
     expect(pyramid).toMatchObject({ utilization: null, utilizationReason: 'not measured' });
     expect(waterfall.usedGpuSeconds).toBeNull();
-    expect(paidIdle).toMatchObject({ reason: null, sessions: [] });
+    expect(paidIdle).toMatchObject({ reason: 'not measured', sessions: [] });
   });
 
   test('speaks of measured time only, and says how much that is', () => {
@@ -131,6 +131,12 @@ describe('claims over time', () => {
     const closed = leaves.find(({ budget }) => budget === 'B');
     expect(closed).toMatchObject({ state: 'closed', claim: 0 });
     expect([closed?.allocatedGpuSeconds ?? 0, closed?.usedGpuSeconds ?? 0].map(hours)).toEqual([1612.8, 3000]);
+  });
+
+  test('a budget that had none below it for a while, and of which nobody asked, is no row', () => {
+    const later = VERSIONS.map((one) => (one.parentId === 'A' ? { ...one, sinceMs: FROM + WEEK / 2 } : one));
+    const { leaves } = report(factsOf({ ...EXAMPLE, versions: later }));
+    expect(leaves.map(({ budget }) => budget)).toEqual(['A/A1', 'A/A2', 'A/A3', 'B']);
   });
 });
 
@@ -184,7 +190,8 @@ describe('paid and idle', () => {
       paid('nearly', [60, 60, 5]),
       paid('unknown', [50, 0, 0]),
     ];
-    const { paidIdle } = report({ ...factsOf(EXAMPLE), paid: sessions });
+    const measured = [{ budgetId: 'A2', measured: fromGpuHours(300), used: fromGpuHours(100) }];
+    const { paidIdle } = report({ ...factsOf(EXAMPLE), measured, paid: sessions });
     expect(paidIdle.sessions.map(({ name, budget, idleGpuSeconds }) => [name, budget, hours(idleGpuSeconds)])).toEqual([
       ['nearly', 'A/A2', 55],
       ['parked', 'A/A2', 48],

@@ -1,8 +1,12 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { svgOf } from '../../src/plots/svg-of.js';
 import { duration, unitFor, withUnit } from '../../src/reports/quantities.js';
 import { reportHtml } from '../../src/reports/report-html.js';
 import { reportMarkdown } from '../../src/reports/report-markdown.js';
 import { sampleReport } from './sample-report.js';
+
+/** What draws is loaded once, and takes its time on a busy machine. */
+beforeAll(() => svgOf({ name: 'none', option: {} }), 60_000);
 
 const NASTY = '<script>alert(1)</script>|`x`';
 
