@@ -38,6 +38,11 @@ const DEMOS: readonly (readonly [name: string, summary: string, load: () => Prom
     'experiment 3: an idle notebook is reclaimed, and its folder stays as it was',
     async () => (await import('../demo/demo-idle.js')).demoIdle,
   ],
+  [
+    'budgets',
+    'GPU time budgets: shares converge, free work yields, a drain keeps its word',
+    async () => (await import('../demo/demo-budgets.js')).demoBudgets,
+  ],
 ];
 
 export function registerDemo(program: Command): void {
