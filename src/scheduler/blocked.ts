@@ -114,10 +114,13 @@ export function explainAll(pass: Pass): void {
   const told = new Map<string, Refusal>();
   const { name: group, policy } = pass.base.group;
   for (const { index, shape, demand, gaveUp } of pass.unexplained) {
-    const key = `${gaveUp}${shape}`;
-    const tables = { now: pass.nodes, empty: emptyNodes(pass.standing) };
-    const refusal = told.get(key) ?? explainBlocked({ ...tables, group, slotOrder: policy.slotOrder, gaveUp }, demand);
-    told.set(key, refusal);
-    pass.waiting[index] = { ...(pass.waiting[index] as Waiting), ...refusal };
+    const key = gaveUp ? `gave up ${shape}` : shape;
+    let refusal = told.get(key);
+    if (refusal === undefined) {
+      const tables = { now: pass.nodes, empty: emptyNodes(pass.standing) };
+      refusal = explainBlocked({ ...tables, group, slotOrder: policy.slotOrder, gaveUp }, demand);
+      told.set(key, refusal);
+    }
+    Object.assign(pass.waiting[index] as Waiting, refusal);
   }
 }

@@ -16,7 +16,7 @@ const UNALLOCATED = -1;
 export function budgetRule(fair: FairShare, session: SnapshotPending): VictimRule | null {
   const { budgetId } = session;
   if (budgetId === null || !isAllocated(session)) return null;
-  const rights = rightsOf(fair, budgetId);
+  const rights = rightsOf(fair, budgetId, 'now');
   const rank = ({ session: victim }: Candidate): number =>
     victim.budgetId === null || !isAllocated(victim) ? UNALLOCATED : (rights.rankOf(victim.budgetId) ?? Infinity);
   return {
@@ -28,7 +28,9 @@ export function budgetRule(fair: FairShare, session: SnapshotPending): VictimRul
       victim.budgetId === null || !isAllocated(victim)
         ? 'it is unallocated, and gives way to allocated work'
         : becauseOf(fair, { victim: victim.budgetId, requester: budgetId }),
-    standing: `budget ${pathText(fair.tree, budgetId)}`,
+    get standing() {
+      return `budget ${pathText(fair.tree, budgetId)}`;
+    },
   };
 }
 

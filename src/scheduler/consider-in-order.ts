@@ -6,7 +6,7 @@ import { type FairShare, orderThem } from './fair-share.js';
 import { wakeAt } from './moments.js';
 import type { Pass } from './pass.js';
 import { compareQueueOrder } from './queue-order.js';
-import { loadsOnPath } from './stop-rights.js';
+import { loadsOnPath, rightsOf } from './stop-rights.js';
 import { isAllocated, pendingUnder } from './under-budgets.js';
 
 /** A page of the queue: nobody is considered before all are known. */
@@ -63,7 +63,8 @@ function considerNext(pass: Pass, fair: FairShare, session: SnapshotPending): vo
   consider(pass, session);
   const { budgetId } = session;
   const isHead = fair.head === null && pass.backfill?.reservations.at(-1)?.sessionId === session.id;
-  if (isHead && budgetId !== null && isAllocated(session)) fair.head = { session, loads: loadsOnPath(fair, budgetId) };
+  if (isHead && budgetId !== null && isAllocated(session))
+    fair.head = { session, rights: rightsOf(fair, budgetId, 'inTime'), loads: loadsOnPath(fair, budgetId) };
 }
 
 /** It was placed, gets its room when others have left, or holds its claim time. */

@@ -61,7 +61,7 @@ export function consider(pass: Pass, session: SnapshotPending): void {
 
   // Under fair share room that is promised to the head is none: others may leave elsewhere.
   const isNone = typeof attempt.notFound === 'string' || pass.fairShare !== null;
-  const made = isNone ? makeRoom(pass, session) : null;
+  const made = isNone ? makeRoom(pass, session, shape) : null;
   if (made !== null && 'reason' in made) return waitForVictims(pass, session, { told: made, requested });
 
   wait(pass, session, blocked(pass, session, { demand, shape, none: made, ...attempt }));
@@ -92,12 +92,13 @@ function takeGuaranteed(pass: Pass, session: SnapshotPending): boolean {
   const demand = demandOf(session);
   const requested = amountsOf(demand);
   if (demand.contradicts || keptBack(pass, session, requested) !== null) return false;
-  const attempt = placeNow(pass, session, { demand, shape: shapeOf(pass, demand) });
+  const shape = shapeOf(pass, demand);
+  const attempt = placeNow(pass, session, { demand, shape });
   if ('kernels' in attempt) {
     start(pass, session, { ...attempt, requested });
     return true;
   }
-  const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session) : null;
+  const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session, shape) : null;
   if (made === null || !('reason' in made)) return false;
   waitForVictims(pass, session, { told: made, requested });
   return true;

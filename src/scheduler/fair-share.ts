@@ -10,13 +10,18 @@ import {
 import type { GpuTime } from '../budgets/gpu-time.js';
 import type { SessionId } from '../contract/ids.js';
 import type { Snapshot, SnapshotNode, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
+import { protectedUntilMs } from '../lifecycle/protection.js';
 import { msOf } from './moments.js';
 import type { Rights } from './stop-rights.js';
 import { type BudgetTerms, isAllocated, termsOf } from './under-budgets.js';
 
+/** Those past their minimum now, or all whose minimum ends. */
+export type When = 'now' | 'inTime';
+
 /** Whom the head of the order may stop, and what its branches had when it was chosen. */
 export interface Head {
   readonly session: SnapshotPending;
+  readonly rights: Rights;
   /** By budget on its way from the root. */
   readonly loads: ReadonlyMap<string, GpuTime>;
 }
@@ -30,8 +35,8 @@ export interface FairShare {
   readonly kinds: DeviceKinds;
   /** By budget: what was charged, and what running work is protected for. */
   readonly loads: Map<string, GpuTime>;
-  /** Budgets with running allocated work at or below them: only those have anybody to stop. */
-  readonly withVictims: ReadonlySet<string>;
+  /** Budgets with running allocated work at or below them that may be stopped: now, or once its minimum is over. */
+  readonly withVictims: Readonly<Record<When, ReadonlySet<string>>>;
   /** Handed over, and not looked at before the queue is read to its end. */
   readonly collected: SnapshotPending[];
   /** In the order in which they were considered. */
@@ -39,7 +44,7 @@ export interface FairShare {
   queue: FairShareQueue;
   /** Raised when the loads change: what was worked out from them is kept until then. */
   version: number;
-  readonly rights: Map<string, { readonly version: number; readonly rights: Rights }>;
+  readonly rights: Readonly<Record<When, Map<string, { readonly version: number; readonly rights: Rights }>>>;
   readonly known: Map<string, Rights>;
   /** It holds its claim time. */
   head: Head | null;
@@ -78,12 +83,12 @@ export function fairShareOf(base: Base, nowMs: number): FairShare | null {
     claims,
     kinds,
     loads,
-    withVictims: withVictims(tree, base.running),
+    withVictims: { now: withVictims(tree, base.running, nowMs), inTime: withVictims(tree, base.running, Infinity) },
     collected: [],
     order: [],
     queue: new FairShareQueue(stateOf({ tree, claims, loads, budgets }), []),
     version: 0,
-    rights: new Map(),
+    rights: { now: new Map(), inTime: new Map() },
     known: new Map(),
     head: null,
     unplaced: [],
@@ -124,10 +129,11 @@ function addCommitted(loads: Map<string, GpuTime>, { nodes, running, budgets }: 
   }
 }
 
-function withVictims(tree: BudgetTree, running: readonly SnapshotRunning[]): ReadonlySet<string> {
+function withVictims(tree: BudgetTree, running: readonly SnapshotRunning[], byMs: number): ReadonlySet<string> {
   const found = new Set<string>();
   for (const session of running) {
     if (session.budgetId === null || !isAllocated(session) || !session.preemptible) continue;
+    if ((protectedUntilMs(session) ?? Number.MAX_VALUE) > byMs) continue;
     for (const { id } of tree.pathOf.get(session.budgetId) ?? []) found.add(id);
   }
   return found;

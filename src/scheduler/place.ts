@@ -7,6 +7,7 @@ import { packShares } from './pack-devices.js';
 import { pickNode } from './pick-node.js';
 import { placeSpread } from './place-spread.js';
 import { type Ranking, rankingOf, replicaCounts } from './ranking.js';
+import { alikeFit } from './units-on.js';
 
 /**
  * Finds room for all kernels of the request or for none, and takes it from the table, which a failure leaves as it was.
@@ -43,6 +44,8 @@ function canPlaceOn(ranking: Ranking, demand: Demand, mask: Uint8Array): boolean
   const { table } = ranking;
   const sought = { unit: demand.total, free: deviceViewOf(table, demand.gpuModel) };
   if (mask.some((open, i) => open === 1 && holds(table, i, sought))) return true;
+  const counted = alikeFit(table, demand, mask);
+  if (counted !== null) return counted;
   const attempt = demand.spread ? placeSpread(ranking, demand, mask) : onOneNode(ranking, demand, mask);
   if (typeof attempt === 'string') return attempt === 'gave-up';
   giveBackAll(ranking, demand, attempt);
@@ -50,6 +53,7 @@ function canPlaceOn(ranking: Ranking, demand: Demand, mask: Uint8Array): boolean
 }
 
 function placeOn(ranking: Ranking, demand: Demand, mask: Uint8Array): Attempt {
+  if (alikeFit(ranking.table, demand, mask) === false) return 'no-room';
   const attempt = onOneNode(ranking, demand, mask);
   return typeof attempt === 'string' && demand.spread ? placeSpread(ranking, demand, mask) : attempt;
 }

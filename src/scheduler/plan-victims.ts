@@ -13,7 +13,7 @@ import { holdText, stopText } from './preempt-text.js';
 import { type NoVictims, noteRoom, type Offer, type Preemption, ruleFor, type Victims } from './preemption.js';
 import type { Ranking } from './ranking.js';
 import { occupyIfFree } from './rooms.js';
-import { thenOf } from './under-budgets.js';
+import { isAllocated, thenOf } from './under-budgets.js';
 import type { Candidate, VictimRule } from './victims.js';
 
 /**
@@ -28,7 +28,8 @@ export function planVictims(
   {
     rule = ruleFor(preemption, session),
     closed = null,
-  }: { readonly rule?: VictimRule | null; readonly closed?: ReadonlySet<string> | null } = {},
+    shape,
+  }: { readonly rule?: VictimRule | null; readonly closed?: ReadonlySet<string> | null; readonly shape?: string } = {},
 ): Victims | NoVictims {
   catchUp(preemption);
   if (rule === null)
@@ -38,19 +39,25 @@ export function planVictims(
         : 'unallocated work stops nobody',
     );
   const fit = fitOf(session, closed);
-  const key = JSON.stringify([
-    rule.key,
-    shapeKey(fit.demand, someMove(preemption.pass.ranking.table)),
-    session.avoid,
-    closed === null ? null : [...closed].toSorted(),
-    preemption.book && session.projectId,
-  ]);
+  const key =
+    shape === undefined
+      ? JSON.stringify([
+          rule.key,
+          shapeKey(fit.demand, someMove(preemption.pass.ranking.table)),
+          session.avoid,
+          preemption.book && session.projectId,
+        ])
+      : `${rule.key};${closed === null ? '' : [...closed].toSorted().join()};${shape}`;
   const known = preemption.inVain.get(key);
   if (known !== undefined) return repeated(known);
   const offer = offerOf(preemption, session, rule);
   const found = search(preemption, session, { fit, offer });
   if (found === null) {
-    const none = noVictims(preemption, session, { fit, offer, rule });
+    // Under fair share the claim time says when enough may be stopped.
+    const none =
+      preemption.fairShare === null
+        ? noVictims(preemption, session, { fit, offer, rule })
+        : nobody('there is not enough that it may stop now');
     preemption.inVain.set(key, none);
     return none;
   }
@@ -60,6 +67,25 @@ export function planVictims(
   lowerCeilings(preemption, found.least.victims, found.least.kernels);
   return victimsOf(preemption, session, { ...found, rule });
 }
+
+/**
+ * Under fair share: nobody is stopped for a request that would not fit though everybody went who may be stopped by anyone. One
+ * look a shape, whoever asks. null: it is to be looked at.
+ */
+export function noneFor(preemption: Preemption, session: SnapshotPending, shape: string): NoVictims | null {
+  if (preemption.fairShare === null) return null;
+  if (!isAllocated(session)) return nobody('unallocated work stops nobody');
+  catchUp(preemption);
+  const key = `anybody;${shape}`;
+  const known = preemption.inVain.get(key);
+  if (known !== undefined) return known;
+  if (hasRoom(offerOf(preemption, session, ANYBODY).ceiling, fitOf(session))) return null;
+  const none = nobody('it would not fit without those who may be stopped now');
+  preemption.inVain.set(key, none);
+  return none;
+}
+
+const ANYBODY: VictimRule = { key: 'anybody', mayStop: () => true, compare: () => 0, whom: '', because: () => '' };
 
 const nobody = (none: string): NoVictims => ({ none, earliest: null, expectedStart: { at: null, basis: none } });
 

@@ -65,8 +65,7 @@ function withoutLeaving(offer: Offer, leaving: Preemption['leaving']): Offer {
 
 /** What was found for one is no room for the next: the ceilings come down by the hold, and up by whom they did not count on. */
 export function lowerCeilings({ offers }: Preemption, victims: readonly Candidate[], kernels: readonly Room[]): void {
-  for (const { open, ceiling } of offers.values()) {
-    const counted = new Set(open);
+  for (const { counted, ceiling } of offers.values()) {
     vacateAll(
       ceiling,
       victims.filter((victim) => !counted.has(victim)),
@@ -94,6 +93,7 @@ function newOffer(preemption: Preemption, { projectId }: SnapshotPending, rule: 
     later: sheltered.filter(({ fromMs }) => fromMs !== null),
     starting: sheltered.filter(({ fromMs }) => fromMs === null),
     ceiling,
+    counted: new Set(open),
     openOn: byNode(open),
     runs: new Map(),
     asOf: leaving.size,

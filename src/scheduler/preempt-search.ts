@@ -6,6 +6,7 @@ import { nodesToTry, place, unplace } from './place.js';
 import type { Ranking } from './ranking.js';
 import { roomGauge } from './room-gauge.js';
 import { occupy, occupyIfFree, placedKernelsOf, type Room, vacate } from './rooms.js';
+import { alikeFit } from './units-on.js';
 
 /** Who leaves: a gang with all its rooms. */
 export interface Leaving {
@@ -51,6 +52,8 @@ function takeRoom(ranking: Ranking, { demand, kernels }: Fit): readonly PlacedKe
 /** Whether there is room; nothing stays taken. */
 export function hasRoom(ranking: Ranking, { demand }: Fit): boolean {
   if (!demand.spread) return someNodeHolds(ranking, demand);
+  const counted = demand.contradicts ? false : alikeFit(ranking.table, demand, nodesToTry(ranking, demand));
+  if (counted !== null) return counted;
   const attempt = place(ranking, demand);
   if (typeof attempt === 'string') return false;
   unplace(ranking, demand, attempt);

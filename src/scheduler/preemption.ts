@@ -57,6 +57,8 @@ export interface Offer {
   readonly openOn: ReadonlyMap<string, readonly Ranked[]>;
   /** By shape, how far the run of the open ones goes that frees each node: see `least-on-one-node.ts`. */
   readonly runs: Map<string, RunMemory>;
+  /** The open ones when it was made: all of them are gone in the ceiling. */
+  readonly counted: ReadonlySet<Candidate>;
   /** How many were known to end when the lists were made. */
   readonly asOf: number;
 }

@@ -1,7 +1,7 @@
 import type { SnapshotPending } from '../contract/snapshot.js';
 import type { Pass } from './pass.js';
 import { lengthsOf } from './runtime-bounds.js';
-import { viewOf } from './timeline.js';
+import { type Timeline, viewOf } from './timeline.js';
 
 /**
  * Under fair share: nodes on which others hold a claim that the session might move if it got room there when somebody was
@@ -28,8 +28,14 @@ export function promisedNodes({ fairShare, backfill }: Pass, session: SnapshotPe
 }
 
 /** Until those that are stopped for it have left. */
-const longestGraceMs = ({
-  running,
-}: {
-  readonly running: readonly { readonly gracePeriodSeconds: number }[];
-}): number => running.reduce((longest, { gracePeriodSeconds }) => Math.max(longest, gracePeriodSeconds), 0) * 1000;
+function longestGraceMs(timeline: Timeline): number {
+  const known = GRACES.get(timeline);
+  if (known !== undefined) return known;
+  let longest = 0;
+  for (const { gracePeriodSeconds } of timeline.running) longest = Math.max(longest, gracePeriodSeconds * 1000);
+  GRACES.set(timeline, longest);
+  return longest;
+}
+
+/** Of those who ran when the timeline was made. */
+const GRACES = new WeakMap<Timeline, number>();

@@ -1,9 +1,8 @@
 import { type Demand, kernelClasses, type Unit } from './demand.js';
-import type { DeviceView } from './device-table.js';
-import { MAY, shareRoom } from './device-table.js';
-import { deviceViewOf, holds, indexOfNode, type NodeTable } from './node-table.js';
+import { deviceViewOf, holds, indexOfNode } from './node-table.js';
 import { nodesToTry } from './place.js';
 import type { Ranking } from './ranking.js';
+import { unitsOn } from './units-on.js';
 
 /** Whether a request may have room, kept up to date node by node as rooms come and go. */
 export interface RoomGauge {
@@ -68,35 +67,4 @@ function leastOf(units: readonly Unit[]): Unit {
     isSimple: true,
     kinds: first.kinds,
   };
-}
-
-/** How many of the unit, one kernel's, the node holds beside one another. */
-function unitsOn(
-  table: NodeTable,
-  i: number,
-  { unit, free }: { readonly unit: Unit; readonly free: DeviceView },
-): number {
-  const times = (left: number, each: number): number =>
-    each === 0 ? Number.POSITIVE_INFINITY : Math.floor(left / each);
-  return Math.min(
-    times(table.cpuMilli[i] as number, unit.cpuMilli),
-    times(table.memoryBytes[i] as number, unit.memoryBytes),
-    times(free.whole[i] as number, unit.gpuCount),
-    unit.gpuMemoryBytes === 0 ? Number.POSITIVE_INFINITY : sharesOn(table, i, { bytes: unit.gpuMemoryBytes, free }),
-  );
-}
-
-/** A hardware instance takes one, whatever it has left. */
-function sharesOn(
-  { devices }: NodeTable,
-  i: number,
-  { bytes, free }: { readonly bytes: number; readonly free: DeviceView },
-): number {
-  let count = 0;
-  for (let d = devices.start[i] as number; d < (devices.start[i + 1] as number); d += 1) {
-    if (free.model !== -1 && devices.model[d] !== free.model) continue;
-    const fitting = Math.floor(shareRoom(devices, d) / bytes);
-    count += ((devices.may[d] as number) & MAY.one) === 0 ? fitting : Math.min(1, fitting);
-  }
-  return count;
 }

@@ -2,7 +2,7 @@ import { pathTo } from '../budgets/budget-tree.js';
 import { compareLoads } from '../budgets/gpu-time.js';
 import { overServedBranches } from '../budgets/over-served.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
-import { type FairShare, requestOf } from './fair-share.js';
+import { type FairShare, requestOf, type When } from './fair-share.js';
 import type { View } from './line-profile.js';
 import type { Owner } from './node-line.js';
 import { isAllocated } from './under-budgets.js';
@@ -15,18 +15,18 @@ export interface Rights {
   readonly rankOf: (budgetId: string) => number | undefined;
 }
 
-/** Of allocated work that is charged to the leaf, by the loads as they are now. */
-export function rightsOf(fair: FairShare, leaf: string): Rights {
-  const kept = fair.rights.get(leaf);
+/** Of allocated work that is charged to the leaf, by the loads as they are now; over those past their minimum now, or over all in time. */
+export function rightsOf(fair: FairShare, leaf: string, when: When): Rights {
+  const kept = fair.rights[when].get(leaf);
   if (kept !== undefined && kept.version === fair.version) return kept.rights;
   const branches = overServedBranches(fair.tree, (id) => fair.queue.load(id), {
     leaf,
-    matters: (id) => fair.withVictims.has(id),
+    matters: (id) => fair.withVictims[when].has(id),
   });
   const key = branches.map(({ id, rank }) => `${rank}:${id}`).join();
   const rights = fair.known.get(key) ?? rightsIn(fair, { key: `b${fair.known.size}`, branches });
   fair.known.set(key, rights);
-  fair.rights.set(leaf, { version: fair.version, rights });
+  fair.rights[when].set(leaf, { version: fair.version, rights });
   return rights;
 }
 
@@ -56,26 +56,28 @@ function rightsIn(
 
 /**
  * How a session sees the room in time. For allocated work, unallocated room comes back after its grace and that of more
- * over-served budgets at the end of minimum runtimes; unallocated work waits for the latest ends. The head's reservation is
- * soft for those whom the head may stop then.
+ * over-served budgets at the end of minimum runtimes; unallocated work waits for the latest ends. Once the head holds the
+ * only reservation (`isHeadsAlone`) all see what it counts on: whether they move it is all that is asked. It is soft for
+ * those whom the head may stop then.
  */
 export function budgetView(
   fair: FairShare,
   session: SnapshotPending,
-  nowMs: number,
+  { nowMs, isHeadsAlone }: { readonly nowMs: number; readonly isHeadsAlone: boolean },
 ): Pick<View, 'key' | 'endOf' | 'isSoft'> {
   const soft = yieldsToHead(fair, session);
-  const headId = fair.head?.session.id;
-  const isSoft: View['isSoft'] = soft ? (take) => take.fromMs > nowMs && take.owner.id === headId : null;
-  if (session.budgetId === null || !isAllocated(session))
-    return { key: `unallocated,${soft}`, endOf: (lease) => lease.maxMs, isSoft };
-  const rights = rightsOf(fair, session.budgetId);
+  const { head } = fair;
+  const isSoft: View['isSoft'] = soft ? (take) => take.fromMs > nowMs && take.owner.id === head?.session.id : null;
+  const rights = head !== null && isHeadsAlone ? head.rights : ownRights(fair, session);
   return {
-    key: `${rights.key},${soft}`,
-    endOf: ({ owner, minMs, maxMs }) => (mayStop(rights, owner) ? minMs : maxMs),
+    key: `${rights?.key},${soft}`,
+    endOf: ({ owner, minMs, maxMs }) => (rights !== null && mayStop(rights, owner) ? minMs : maxMs),
     isSoft,
   };
 }
+
+const ownRights = (fair: FairShare, session: SnapshotPending): Rights | null =>
+  session.budgetId === null || !isAllocated(session) ? null : rightsOf(fair, session.budgetId, 'inTime');
 
 /** Whether somebody with these rights may stop the owner once his minimum is over. */
 export const mayStop = (

@@ -19,10 +19,14 @@ export function tellShares(pass: Pass, fair: FairShare): void {
     if (!OF_ROOM.has(waiting.reason)) continue;
     const isFirst = session === first.session;
     const leaf = session.budgetId !== null && session.minRuntimeSeconds > 0 ? session.budgetId : '';
-    const key = `${isFirst}${leaf}`;
-    const text = told.get(key) ?? shares({ fair, use, first: first.session }, { leaf, isFirst });
-    told.set(key, text);
-    pass.waiting[index] = { ...waiting, message: waiting.message === '' ? text : `${waiting.message}; ${text}` };
+    const key = isFirst ? '' : leaf;
+    let text = told.get(key);
+    if (text === undefined || isFirst) {
+      text = shares({ fair, use, first: first.session }, { leaf, isFirst });
+      if (!isFirst) told.set(key, text);
+    }
+    // The entry is this pass's own, and not handed out yet.
+    waiting.message = waiting.message === '' ? text : `${waiting.message}; ${text}`;
   }
 }
 

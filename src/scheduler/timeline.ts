@@ -107,7 +107,8 @@ export function goneInTime(timeline: Timeline, goneMs: ReadonlyMap<string, numbe
     });
     line.version += 1;
   }
-  timeline.epoch += 1;
+  // Whether somebody moves the head now does not depend on who leaves later.
+  if (timeline.fairShare?.head == null || timeline.policy.backfill !== 'easy') timeline.epoch += 1;
 }
 
 /** Gives up all that somebody has in the future: a hold that is entered, or dropped. */
@@ -126,7 +127,9 @@ export function releaseInTime(timeline: Timeline, ownerId: string): void {
  */
 export function viewOf(timeline: Timeline, session: SnapshotPending): View {
   const { views, lines, fairShare, nowMs } = timeline;
-  const sight = fairShare === null ? policySight(timeline, session) : budgetView(fairShare, session, nowMs);
+  const isHeadsAlone = timeline.policy.backfill === 'easy';
+  const sight =
+    fairShare === null ? policySight(timeline, session) : budgetView(fairShare, session, { nowMs, isHeadsAlone });
   const known = views.get(sight.key);
   if (known !== undefined) return known;
   const view: View = { ...sight, seen: new Array<View['seen'][number]>(lines.length).fill(undefined) };

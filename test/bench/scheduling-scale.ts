@@ -2,6 +2,7 @@ import type { Snapshot } from '../../src/contract/snapshot.js';
 import { planPass } from '../../src/scheduler/plan-pass.js';
 import { NOW } from '../scheduler/build.js';
 import { cpuMs, medianCpuMs } from './support/cpu-time.js';
+import { fairShareCase, settled } from './support/fair-share-case.js';
 import { readOnce } from './support/read-once.js';
 import { atMost, info, type Result, type Row } from './support/report.js';
 import { backfilled, gangOf20, gangOf20Alike, mixed, queueOver } from './support/scale-cases.js';
@@ -44,6 +45,21 @@ const CASES: readonly { readonly name: string; readonly limitMs: number; readonl
   { name: 'easy, 1000 wait on 1000 nodes', limitMs: 500, input: () => backfilled('easy', false) },
   { name: 'conservative, 1000 wait on 1000 nodes', limitMs: 500, input: () => backfilled('conservative', false) },
   { name: 'conservative with preemption, the same', limitMs: 500, input: () => backfilled('conservative', true) },
+  {
+    name: 'fair-share pass, 128 nodes × 8 GPUs, 2048 pending, 200 budgets on 4 levels',
+    limitMs: 80,
+    input: () => settled(fairShareCase({ nodes: 128, pending: 2600, percent: 100 }), 2048),
+  },
+  {
+    name: 'fair-share pass, the same, hundreds have to give way at once',
+    limitMs: 80,
+    input: () => fairShareCase({ nodes: 128, pending: 2048, percent: 100 }),
+  },
+  {
+    name: 'fair-share pass, the same, all free',
+    limitMs: 80,
+    input: () => fairShareCase({ nodes: 128, pending: 2048, percent: 0 }),
+  },
 ];
 
 function look(input: Snapshot) {

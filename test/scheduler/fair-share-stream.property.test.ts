@@ -9,8 +9,8 @@ import { budgetId } from './build-budgets.js';
 import { FairShareWorld } from './fair-share-world.js';
 import { type Dice, dice } from './virtual-group.js';
 
-const RUNS = Number(process.env.BERTH_PROPERTY_RUNS ?? 24);
-const STEPS = 40;
+const RUNS = Number(process.env.BERTH_PROPERTY_RUNS ?? 8);
+const STEPS = 30;
 const WEIGHTS = { A: 7, 'A/A1': 5, 'A/A2': 3, B: 3, C: 1, Z: 0 };
 
 const given = fc.record({

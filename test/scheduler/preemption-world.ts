@@ -119,7 +119,14 @@ export class PreemptionWorld {
     const { minRuntimeSeconds, maxRuntimeSeconds, gracePeriodSeconds, attempt, version } = asked;
     const owner = { id, name, userId, projectId, domainId, kind, priority, submittedAt, preemptible };
     const limits = { minRuntimeSeconds, maxRuntimeSeconds, gracePeriodSeconds, attempt: attempt + 1, version };
-    const state = { placedAt: this.at(this.nowMs), startedAt: null, goneBy: null, replicaGroup: null, budgetId: null, resumable: false };
+    const state = {
+      placedAt: this.at(this.nowMs),
+      startedAt: null,
+      goneBy: null,
+      replicaGroup: null,
+      budgetId: null,
+      resumable: false,
+    };
     this.runs.push({ asked, then: 'end', running: { ...owner, ...limits, ...state, kernels } });
   }
 
