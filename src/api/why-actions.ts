@@ -27,10 +27,16 @@ const HELP: Partial<Record<Reason, Help>> = {
   fragmented: spreadIt,
 };
 
+/** In a group that orders by fair share: what it waits for in line is told by its budgets. */
+const fairShare = (why: Why, { id, contract }: Session): readonly Action[] =>
+  contract !== null && why.class === 'wait'
+    ? [action('See which budget goes first, and by which hours', `berth budget explain ${id}`)]
+    : [];
+
 /** What the ledger offers against the reason, what the request could change before it; each command once. */
 export function withHelp(why: Why, session: Session): Why {
   const help = why.reason === null ? [] : (HELP[why.reason]?.(session) ?? []);
-  const all = [...help, ...why.actions];
+  const all = [...fairShare(why, session), ...help, ...why.actions];
   const actions = all.filter(({ command }, index) => all.findIndex((other) => other.command === command) === index);
   return { ...why, actions };
 }

@@ -9,6 +9,7 @@ const session = {
   group: 'default',
   clusterMode: 'single-node',
   kernels: [{}, {}],
+  contract: null,
 } as unknown as Session;
 const stop = { title: 'Stop it', command: 'berth stop ses_1' };
 const helped = (reason: Reason | null): readonly string[] =>
@@ -22,6 +23,14 @@ const rows: readonly (readonly [Reason, string])[] = [
 ];
 test.each(rows)('against %s helps: %s', (reason, command) => {
   expect(helped(reason)).toEqual([command, stop.command]);
+});
+
+test('where fair share orders, one that waits in line is sent to its budgets', () => {
+  const contract = { allocated: true, message: '' };
+  const of = (why: Partial<Why>) =>
+    withHelp({ reason: 'behind_in_queue', actions: [], ...why } as unknown as Why, { ...session, contract }).actions;
+  expect(of({ class: 'wait' })).toMatchObject([{ command: 'berth budget explain ses_1' }]);
+  expect(of({ class: 'hold' })).toEqual([]);
 });
 
 test('what the ledger offers comes last, and no command twice', () => {

@@ -119,3 +119,50 @@ test('node drain, show, uncordon, unhealthy, healthy, move, cancel-move and warm
   expect(api.door.warmed).toEqual(['node-1 busybox:1 python:3']);
   expect((await berth('node move node-1 --to night --repeat daily')).code).toBe(2);
 });
+
+test('budget creates, changes, moves, closes and tells the tree, its history, its settings and why a session stands where it does', async () => {
+  const ok = async (line: string, key?: string): Promise<string> => {
+    const { out, told, code } = await berth(line, key);
+    expect([line, code, code === 0 ? '' : told]).toEqual([line, 0, '']);
+    return `${out}${told}`;
+  };
+  await ok('group set default order=fair-share');
+  expect(await ok('group show default')).toMatch(/order +fair-share: by the budgets/);
+  await ok('budget create research --domain default --weight 3');
+  await ok('budget create spare --domain default');
+  await ok('budget create research/nlp --project default/default-work --cap 2d --manager default/bob');
+  const tree = await ok('budget tree', bob);
+  expect(tree).toMatch(/^NAME +WEIGHT +CLAIM +ALLOCATED +USED +COMMITTED +RATIO +EXPECTED +RUNNING +WAITING\n/);
+  expect(tree).toMatch(/^├─ research +3 +75 % +\d/m);
+  expect(tree).toMatch(/^│ {2}└─ nlp +1 +75 %/m);
+  expect(tree).toMatch(/GPU-hours of the last 7d/);
+  await ok('budget set research/nlp --weight 2 --add-manager default/admin');
+  expect(await ok('budget show research/nlp')).toMatch(
+    /below +research, with weight 2\n(.*\n)* +minimum runtime +at most 2d/,
+  );
+  const nothing = await berth('budget set research/nlp');
+  expect([nothing.code, nothing.told]).toEqual([
+    2,
+    expect.stringContaining('berth budget set research/nlp --weight 2'),
+  ]);
+
+  const dry = await ok('run --gpus 1 --budget research/nlp --min-runtime 1h --dry-run busybox:1', bob);
+  expect(dry).toMatch(/charged to research\/nlp/);
+  const long = await berth('run --gpus 1 --budget research/nlp --min-runtime 3d busybox:1', bob);
+  expect([long.code, long.told]).toEqual([
+    6,
+    expect.stringMatching(/at most 2 d(.*\n)*.*berth run --budget research\/nlp/),
+  ]);
+  const explained = await ok(`budget explain ${waiting.id}`, bob);
+  expect(explained).toMatch(
+    /unallocated work goes after all allocated work.*\n {2}unallocated\n {2}may be stopped by: /,
+  );
+  expect(await ok(`why ${waiting.id}`, bob)).toMatch(/berth budget explain/);
+
+  await ok('budget move research/nlp --to spare');
+  await ok('budget close research');
+  expect(await ok('budget tree spare --closed', bob)).toMatch(/^spare .*\n└─ nlp /m);
+  expect(await ok('budget history -o wide')).toMatch(/research +\d+s +admin +closed +none +/);
+  expect(await ok('budget settings factor.H200=1.5 window=14d')).toMatch(/^window=14d\n(.*\n)*factor.H200=1.5/);
+  expect(JSON.parse(await ok('budget show spare/nlp -o json'))).toMatchObject({ path: 'spare/nlp', weight: 2 });
+});
