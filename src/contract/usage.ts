@@ -56,8 +56,8 @@ export interface AppActivity {
   readonly requests: number;
   /** Requests and connections that are open now. */
   readonly inFlight: number;
-  /** Since the last request or byte of a client, in milliseconds; null: nothing came since the last report. */
-  readonly quietMs: number | null;
+  /** Since the last request, or byte either way, in milliseconds. */
+  readonly quietMs: number;
 }
 export interface ActivityReport {
   /** Of the gateway process, unique: two never report under one name. */

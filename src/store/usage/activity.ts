@@ -22,7 +22,7 @@ export async function recordActivity(tx: Runner, { gateway, sessions }: Activity
       known AS (UPDATE app_activity a SET requests = a.requests + t.requests, in_flight = t."inFlight", last_at = greatest(a.last_at, t.at)
         FROM told t WHERE a.session_id = t."sessionId" AND a.gateway = ${gateway} RETURNING a.session_id)
     INSERT INTO app_activity (session_id, gateway, requests, in_flight, last_at)
-    SELECT s.id, ${gateway}, t.requests, t."inFlight", coalesce(t.at, now()) FROM told t JOIN sessions s ON s.id = t."sessionId"
+    SELECT s.id, ${gateway}, t.requests, t."inFlight", t.at FROM told t JOIN sessions s ON s.id = t."sessionId"
     WHERE s.id NOT IN (SELECT session_id FROM known) ON CONFLICT DO NOTHING`);
 }
 
