@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { drainPlan } from '../../src/scheduler/drain-plan.js';
+import { forecast } from '../../src/scheduler/forecast.js';
+import { whatIf } from '../../src/scheduler/what-if.js';
 import { NOW, node, sessionId } from './build.js';
 import { asks, decided, fairShare, runs } from './build-budgets.js';
 import { at } from './build-running.js';
@@ -102,5 +105,120 @@ describe('worked examples of the budgets page, by a pass', () => {
     };
     expect(first(47.03)?.[0]).toBe('s2');
     expect(first(47.05)?.[0]).toBe('s3');
+  });
+});
+
+describe('what a pass by fair share decides', () => {
+  const full = [runs(1, 'x', { gpus: 8, m: 4, ago: 1 })];
+
+  test('who has no budget, or one that is closed, is unallocated: it stops nobody, and gives way within the short grace', () => {
+    const closed = asks(2, 'gone', 8, 9);
+    const running = [runs(1, null, { gpus: 8, m: 9, ago: 0 }, { startedAt: null, gracePeriodSeconds: 600 })];
+    const world = fairShare(TWO, { running, pending: [closed] });
+    expect(decided(world).stopped).toEqual([]);
+    const paid = decided({ ...world, pending: [closed, asks(3, 'y', 8, 1)] });
+    expect(paid.order).toEqual(['s3', 's2']);
+    expect(paid.plan.stops).toMatchObject([{ sessionId: sessionId(1), then: 'end', graceSeconds: 30 }]);
+  });
+
+  test('nobody of the own budget is stopped, and a replica is not', () => {
+    const past = runs(1, 'x', { gpus: 8, m: 1, ago: 9 });
+    const own = fairShare({ ...TWO, use: { x: 72 } }, { running: [past], pending: [asks(2, 'x', 8, 1)] });
+    expect(decided(own).stopped).toEqual([]);
+    expect(decided(own).waiting('s2')?.expectedStart.basis).toMatch(/^unknown, because r1 has no maximum runtime/u);
+    const replica = { ...past, kind: 'inference' as const, preemptible: false };
+    expect(decided({ ...own, running: [replica], pending: [asks(2, 'y', 8, 1)] }).stopped).toEqual([]);
+  });
+
+  test('others start ahead of the head only when they are gone, or may be stopped, by its claim time', () => {
+    const running = [runs(1, 'x', { gpus: 6, m: 4, ago: 1 })];
+    const ahead = (rest: ReturnType<typeof asks>) =>
+      decided(fairShare({ ...TWO, use: { x: 100 } }, { running, pending: [asks(2, 'y', 8, 1), rest] })).placed;
+    expect(ahead(asks(3, 'x', 2, 2))).toEqual(['s3']);
+    expect(ahead(asks(3, 'x', 2, 4))).toEqual([]);
+    expect(ahead(asks(3, 'y', 2, 1))).toEqual([]);
+    expect(ahead(asks(3, 'y', 2, 1, { maxRuntimeSeconds: 3 * 3600 }))).toEqual(['s3']);
+    expect(ahead(asks(3, null, 2, 0))).toEqual(['s3']);
+  });
+
+  test('who waits is told what its budget has used, and who goes first', () => {
+    const weights = { A: 1, 'A/x': 1, 'A/y': 1, B: 1 };
+    const use = { x: 2000, y: 1300, B: 5913.6 };
+    const pending = [asks(2, 'x', 8, 1), asks(3, 'y', 8, 1), asks(4, 'B', 8, 1), asks(5, null, 8, 0)];
+    const world = decided(
+      fairShare({ weights, use }, { running: [runs(1, 'y', { gpus: 8, m: 99, ago: 0 })], pending }),
+    );
+    expect(world.order).toEqual(['s2', 's3', 's4', 's5']);
+    expect(world.waiting('s2')?.message).toMatch(
+      /; its budget A\/x has used 0.74 of its share; it is the first in order$/u,
+    );
+    expect(world.waiting('s3')?.message).toMatch(
+      /; its budget A\/y has used 0.48 of its share; A\/x 0.74 of its share goes first$/u,
+    );
+    expect(world.waiting('s4')?.message).toMatch(
+      /; its budget B has used 1.1 of its share; A 0.61 of its share goes first$/u,
+    );
+    expect(world.waiting('s5')?.message).toMatch(/; it is unallocated: allocated work goes first, and may stop it$/u);
+  });
+
+  test('use and committed time of other groups, and factors, count', () => {
+    const pending = [asks(2, 'x', 4, 1), asks(3, 'y', 4, 1), asks(4, 'y', 4, 1)];
+    const elsewhere = fairShare({ ...TWO, use: { y: 3 }, elsewhere: { x: 4 } }, { pending });
+    expect(decided(elsewhere).placed).toEqual(['s3', 's2']);
+    const dear = fairShare({ ...TWO, use: { x: 6 }, factors: { 'sim-24g': 2000 } }, { pending });
+    expect(decided(dear).placed).toEqual(['s3', 's2']);
+  });
+
+  test('a dry run puts the candidate in its place in the order, and says whom it would stop', () => {
+    const running = [runs(1, 'x', { gpus: 8, m: 1, ago: 2 })];
+    const world = fairShare(
+      { ...TWO, use: { x: 100 } },
+      { running, pending: [asks(2, 'x', 8, 1), asks(3, null, 8, 0)] },
+    );
+    const answer = whatIf(world, asks(4, 'y', 8, 1, { name: 'mine' }), NOW);
+    expect(answer).toMatchObject({
+      position: 1,
+      outcome: 'waits',
+      wouldStop: [{ name: 'r1' }],
+      expectedStart: { at: NOW },
+    });
+    expect(whatIf(world, asks(5, 'x', 8, 1), NOW)).toMatchObject({ position: 2, wouldStop: [] });
+  });
+
+  test('the forecast of one behind the head is after the claim times of those ahead', () => {
+    const pending = [asks(2, 'y', 8, 1, { maxRuntimeSeconds: 7200 }), asks(3, 'y', 8, 1)];
+    const world = fairShare({ ...TWO, use: { x: 100 } }, { running: full, pending });
+    expect(decided(world).waiting('s3')?.expectedStart).toMatchObject({ at: null });
+    expect(forecast(world, sessionId(2), NOW)?.at).toBe(at(180));
+    expect(forecast(world, sessionId(3), NOW)?.at).toBe(at(300));
+  });
+
+  test('one whose room is held goes first, and counts before all others', () => {
+    const leaving = runs(1, 'x', { gpus: 8, m: 1, ago: 2 }, { goneBy: at(1) });
+    const [room] = leaving.kernels;
+    if (room === undefined) throw new Error('it has a room');
+    const holder = asks(2, 'y', 8, 4);
+    const hold = {
+      sessionId: holder.id,
+      since: NOW,
+      victims: [leaving.id],
+      kernels: [{ ...room, kernelId: holder.kernels[0]?.id ?? room.kernelId }],
+    };
+    const pending = [holder, asks(3, 'y', 8, 1), asks(4, 'x', 8, 1)];
+    const world = fairShare({ ...TWO, use: { x: 20 } }, { running: [leaving], pending, holds: [hold] });
+    expect(decided(world).order).toEqual(['s2', 's4', 's3']);
+    expect(decided(world).waiting('s2')?.reason).toBe('waiting_for_victims');
+  });
+
+  test('what a drain does to unallocated work is told beforehand', () => {
+    const running = [
+      runs(1, null, { gpus: 2, m: 9, ago: 1 }, { gracePeriodSeconds: 90 }),
+      runs(2, 'x', { gpus: 2, m: 4, ago: 3, first: 2 }, { resumable: true }),
+    ];
+    const outlook = drainPlan(fairShare(TWO, { running }), { node: 'node-a', deadline: null }, NOW);
+    expect(outlook.stops.map(({ stopAt, goneBy, then }) => [stopAt, goneBy, then])).toEqual([
+      [NOW, at(0.5), 'end'],
+      [at(60), at(60), 'requeue'],
+    ]);
   });
 });
