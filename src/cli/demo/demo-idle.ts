@@ -20,7 +20,7 @@ const LATE_SECONDS_MAX = 30;
 
 /** Sleeps in one piece, so that it uses nothing; ends at once when it is asked to. */
 const SLEEPS = 'trap "exit 0" TERM; while :; do sleep 3600 & wait; done';
-const WORKS = 'trap "exit 0" TERM; while :; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.1; done';
+const WORKS = 'trap "exit 0" TERM; while :; do i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sleep 0.05; done';
 
 export interface IdleDemoOptions extends DemoOptions {
   /** Of the policy; the control phase takes as long. */
