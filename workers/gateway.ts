@@ -35,9 +35,9 @@ async function main(): Promise<void> {
   const gateway = await untilOpen({
     apps: store.apps,
     events: store.events,
-    locate: store.sessions.locateKernel,
-    why: store.planning.why,
-    recordActivity: store.usage.recordActivity,
+    locate: (...asked) => store.sessions.locateKernel(...asked),
+    why: (sessionId) => store.planning.why(sessionId),
+    recordActivity: (report) => store.usage.recordActivity(report),
     signer: await readTokenSigner(config.signingKeyFile),
     verifyKeys: await readVerifyKeys(config.verifyKeyFile),
     log,

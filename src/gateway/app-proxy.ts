@@ -94,6 +94,7 @@ export function createAppProxy(deps: AppProxyDeps): AppProxy {
       } catch (error) {
         return refuse(upgrade, pageOf(error as Error, entrance));
       }
+      if (socket.destroyed) return; // its client did not wait
       metrics.answered('forwarded');
       metrics.opened();
       activity.watch(sessionId, socket);

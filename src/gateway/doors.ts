@@ -36,13 +36,11 @@ async function withTicket(
   app: AppName,
   token: string | null,
 ): Promise<Welcome | null> {
-  const route = await table.find(app.sessionId);
-  const port = route && portNamed(route.ports, app.port);
-  if (!port) return null;
-  const isHere = (ticket: { use: string; sessionId: string; port?: string }) =>
-    ticket.use === 'open' && ticket.sessionId === app.sessionId && ticket.port === port.name;
-  const ticket = await takeTicket(token, isHere);
+  const ticket = await takeTicket(token, (one) => one.use === 'open' && one.sessionId === app.sessionId);
   if (ticket?.use !== 'open') return null;
+  const route = await table.find(app.sessionId); // only now: whoever has no ticket makes nobody ask Postgres
+  const port = portNamed(route?.ports ?? [], app.port);
+  if (port === undefined || port.name !== ticket.port) return null;
   const { sessionId, right, userId, path } = ticket;
   const claims: Omit<AppCookie, 'exp'> = { sessionId, port: port.name, right, userId, link: null };
   return { location: path, setCookie: await cookies.issue(claims) };

@@ -35,7 +35,8 @@ export async function enter(
 ): Promise<Entrance> {
   const cookie = isOwnRequest(request) ? await cookies.read(request.headers.cookie) : null;
   // Without a right of its own to show, nobody makes the gateway ask Postgres.
-  const route = cookie === null ? table.get(app.sessionId) : await table.find(app.sessionId);
+  const isHolder = cookie?.sessionId === app.sessionId;
+  const route = isHolder ? await table.find(app.sessionId) : table.get(app.sessionId);
   const port = portNamed(route?.ports ?? [], app.port);
   if (!route || port === undefined) return { page: HIDDEN };
   if (!mayEnter(route, port.name, { cookie, nowMs: Date.now() })) return { page: HIDDEN };

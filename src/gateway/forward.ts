@@ -40,7 +40,7 @@ export function createForward(upstreams: Upstreams, { scheme, cookieName }: Forw
   });
   proxy.on('proxyRes', (answer, _request, response) => {
     keepOwnCookie(answer, cookieName);
-    if (isEventStream(answer)) endWhole(answer, response as ServerResponse);
+    if (isEventStream(answer)) endWhole(answer, response);
   });
 
   const attempt = ({ request, response }: Exchange, upstream: Upstream, failed: (error: Error) => void): void => {
@@ -60,6 +60,7 @@ export function createForward(upstreams: Upstreams, { scheme, cookieName }: Forw
     },
     async upgrade({ request, socket, head }, upstream) {
       const tunnel = await upstreams.connect(upstream);
+      if (socket.destroyed) return void tunnel.destroy();
       tellWhence(request, scheme);
       const cut = () => void socket.destroy();
       tunnel.once('close', () => socket.destroySoon());

@@ -30,6 +30,10 @@ export async function openTunnel(deps: TunnelDeps, { request, socket, head }: Up
   if (located === null) return 410;
   try {
     const { tunnel, answer } = await open(deps.door, ticket, { place: located, headers: request.headers });
+    if (socket.destroyed) {
+      tunnel.destroy();
+      return null;
+    }
     socket.setNoDelay(true).write(`HTTP/1.1 101 Switching Protocols\r\n${headerLines(answer)}\r\n`);
     if (head.length > 0) tunnel.write(head);
     joinSockets(socket, tunnel);

@@ -8,7 +8,7 @@ import { createGateway, type Gateway } from '../../src/gateway/create-gateway.js
 import { createRegistry } from '../../src/platform/metrics.js';
 import { createTokenVerifier } from '../../src/platform/tokens.js';
 import { runningSession } from '../api/placed.js';
-import { log, startTestApi, type TestApi, testKeys } from '../api/support.js';
+import { log, startTestApi, type TestApi } from '../api/support.js';
 
 /** An app in this process: what it saw, and what it answers. */
 export interface TestApp {
@@ -62,7 +62,7 @@ export interface TestGateway {
   readonly port: number;
   readonly activity: AppActivity[];
   /** Signs as the API does; forged ones come from other keys. */
-  readonly signer: Awaited<ReturnType<typeof testKeys>>['signer'];
+  readonly signer: TestApi['keys']['signer'];
   runSession(key: string, name: string, app: { readonly port: number }): Promise<Session>;
   /** The cookie of who opened it, as a Cookie header. */
   enter(key: string, session: string, port?: string): Promise<string>;
@@ -129,8 +129,8 @@ export async function startTestGateway(): Promise<TestGateway> {
   const gateway = await createGateway({
     apps: api.store.apps,
     events: api.store.events,
-    locate: api.store.sessions.locateKernel,
-    why: api.store.planning.why,
+    locate: (...asked) => api.store.sessions.locateKernel(...asked),
+    why: (sessionId) => api.store.planning.why(sessionId),
     recordActivity: async ({ sessions }) => void activity.push(...sessions),
     signer,
     verifyKeys,
