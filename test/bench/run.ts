@@ -5,6 +5,7 @@
 import { machine, type Result, show } from './support/report.js';
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result> }>>> = {
+  'budget-window': () => import('./budget-window.js'),
   'scheduler-pass': async () => {
     const { passResult } = await import('./support/pass-result.js');
     return { run: passResult };
@@ -12,6 +13,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result>
   'app-proxy': () => import('./app-proxy.js'),
   'scheduling-scale': () => import('./scheduling-scale.js'),
   simulator: () => import('./simulator.js'),
+  storage: () => import('./storage.js'),
   'store-pass': () => import('./store-pass.js'),
   'submit-latency': () => import('./submit-latency.js'),
   throughput: () => import('./throughput.js'),

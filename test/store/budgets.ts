@@ -8,8 +8,8 @@ const NO_NAMES = { domains: [], projects: [], users: [] };
 export const HOUR = 3_600_000;
 
 /** A ledger whose group orders by fair share. */
-export async function openFairLedger(gpus = 4): Promise<Ledger> {
-  const ledger = await openLedger({ gpus });
+export async function openFairLedger(gpus = 4, url?: string): Promise<Ledger> {
+  const ledger = await openLedger(url === undefined ? { gpus } : { gpus, url });
   await ledger.store.settings.patchGroup('default', { policy: { order: 'fair-share' }, ifMatch: null });
   return ledger;
 }
