@@ -1,3 +1,5 @@
+import type { TenantPhase } from './tenant.js';
+
 /** Why a model does not serve now, or that it does. `Active` alone is forwarded. */
 export type Serving =
   | 'Active'
@@ -27,6 +29,15 @@ export interface MeasuredTimes {
   readonly startSeconds: number | null;
   readonly wakeSeconds: number | null;
 }
+
+/** What an instance's phase means for a client, where nothing worse is known of the claim. */
+export const SERVING_OF: Readonly<Record<TenantPhase, Serving>> = {
+  STARTING: 'EngineStarting',
+  ACTIVE: 'Active',
+  SLEEPING: 'EngineSleeping',
+  WAKING: 'EngineSleeping',
+  MOVING: 'Moving',
+};
 
 const SOON_SECONDS = 10;
 const ROOM_SECONDS = 20;
