@@ -29,14 +29,34 @@ export const openRoot = async (path: string): Promise<Directory> => wrap(await o
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** A new name that another one there equals but for case or form is refused: elsewhere the two would be one. */
-export async function mustNotClash(directory: Directory, name: string): Promise<void> {
-  const folded = foldedName(name);
-  const like = (await readdir(directory.at('.'))).find((other) => other !== name && foldedName(other) === folded);
-  if (like === undefined) return;
-  const message = `${name}: ${like} is there, and differs only in case or form`;
-  throw problem('invalid_request', message, { errors: [{ pointer: '/path/path', message }] });
+/** Names in a directory, read once; for one or for many new ones. */
+export interface Names {
+  has(name: string): boolean;
+  /** A new name that another one there equals but for case or form is refused: elsewhere the two would be one. */
+  mustTake(name: string): void;
 }
+
+export async function namesIn(directory: Directory): Promise<Names> {
+  const names = new Set(await readdir(directory.at('.')));
+  const folded = new Map([...names].map((name) => [foldedName(name), name]));
+  return {
+    has: (name) => names.has(name),
+    mustTake(name) {
+      if (names.has(name)) return;
+      const like = folded.get(foldedName(name));
+      if (like === undefined) {
+        names.add(name);
+        folded.set(foldedName(name), name);
+        return;
+      }
+      const message = `${name}: ${like} is there, and differs only in case or form`;
+      throw problem('invalid_request', message, { errors: [{ pointer: '/path/path', message }] });
+    },
+  };
+}
+
+export const mustNotClash = async (directory: Directory, name: string): Promise<void> =>
+  (await namesIn(directory)).mustTake(name);
 
 async function makeChild(parent: Directory, name: string): Promise<void> {
   await mustNotClash(parent, name);
