@@ -7,6 +7,7 @@ import { leastOnOneNode } from './least-on-one-node.js';
 import { msOf, timestampOf } from './moments.js';
 import { noVictims, repeated } from './no-victims.js';
 import { someMove } from './nodes-open-to.js';
+import { couldHaveGpus } from './open-gpus.js';
 import { changesOf, lowerCeilings, offerOf, whenLeft } from './preempt-offer.js';
 import { type Fit, fitOf, hasRoom, type LeastSet, leastVictims } from './preempt-search.js';
 import { holdText, stopText } from './preempt-text.js';
@@ -50,6 +51,7 @@ export function planVictims(
       : `${rule.key};${closed === null ? '' : [...closed].toSorted().join()};${shape}`;
   const known = preemption.inVain.get(key);
   if (known !== undefined) return repeated(known);
+  if (preemption.fairShare !== null && !couldHaveGpus(preemption, rule, fit.demand)) return remembered(preemption, key);
   const offer = offerOf(preemption, session, rule);
   const found = search(preemption, session, { fit, offer });
   if (found === null) {
@@ -57,7 +59,7 @@ export function planVictims(
     const none =
       preemption.fairShare === null
         ? noVictims(preemption, session, { fit, offer, rule })
-        : nobody('there is not enough that it may stop now');
+        : remembered(preemption, key);
     preemption.inVain.set(key, none);
     return none;
   }
@@ -79,9 +81,12 @@ export function noneFor(preemption: Preemption, session: SnapshotPending, shape:
   const key = `anybody;${shape}`;
   const known = preemption.inVain.get(key);
   if (known !== undefined) return known;
-  if (hasRoom(offerOf(preemption, session, ANYBODY).ceiling, fitOf(session))) return null;
-  const none = nobody('it would not fit without those who may be stopped now');
-  preemption.inVain.set(key, none);
+  return hasRoom(offerOf(preemption, session, ANYBODY).ceiling, fitOf(session)) ? null : remembered(preemption, key);
+}
+
+function remembered({ inVain }: Preemption, key: string): NoVictims {
+  const none = nobody('it would not fit without those that it may stop now');
+  inVain.set(key, none);
   return none;
 }
 

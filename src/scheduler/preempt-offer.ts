@@ -11,11 +11,14 @@ const OFFERS_MAX = 32;
 
 /** What is left once those are gone that end already, and everybody has the room that is held for him: a copy of one's own. */
 export function whenLeft(preemption: Preemption): Ranking {
-  preemption.whenLeft ??= newWhenLeft(preemption);
-  const { ranking } = preemption.whenLeft;
+  const ranking = leftRanking(preemption);
   // Who runs where, of a replica group, is what the pass says.
   return copyOf({ ...ranking, replicas: preemption.pass.ranking.replicas });
 }
+
+/** The same, to be looked at only. */
+export const leftRanking = (preemption: Preemption): Ranking =>
+  (preemption.whenLeft ??= newWhenLeft(preemption)).ranking;
 
 /** How often each node changed in what `whenLeft` copies. */
 export const changesOf = (preemption: Preemption): Int32Array =>
