@@ -17,6 +17,8 @@ export interface Moment {
   readonly policy: GroupPolicy;
   readonly queue: WaitingQueue;
   readonly hasHolds: boolean;
+  /** Who waits for room that is kept for him. */
+  readonly holders: () => ReadonlySet<string>;
   /** All that a pass decides from but the queue, with or without those who run. */
   readonly base: (withRunning: boolean) => Omit<Snapshot, 'pending'>;
   /** What is free now; moved as the pass places. */

@@ -4,7 +4,8 @@ import type { Snapshot, SnapshotHold, SnapshotRunning } from '../contract/snapsh
 import type { BudgetPlan } from './budget-plan.js';
 import { EventHeap } from './event-heap.js';
 import { KeptNodes } from './kept-nodes.js';
-import { type Decisions, maySift, planSifted, planWhole } from './plan-queue.js';
+import { planBriefly } from './plan-briefly.js';
+import { type Decisions, planWhole } from './plan-queue.js';
 import { type NodeShape, SimulatedCluster } from './simulated-cluster.js';
 import type { JobOutcome, SimulatedJob } from './simulated-job.js';
 import {
@@ -168,12 +169,13 @@ class Run {
       policy,
       queue: this.#queue,
       hasHolds: this.#holds.size > 0,
+      holders: () => new Set<string>(this.#holds.keys()),
       base: (withRunning: boolean) => this.#base(withRunning),
       free: this.#cluster.free,
       empty: this.#cluster.empty,
       kept: () => (this.#kept ??= new KeptNodes(this.#base(true))),
     };
-    const plan = !isUnabridged && maySift(moment) ? planSifted(moment) : planWhole(moment);
+    const plan = isUnabridged ? planWhole(moment) : planBriefly(moment);
     if (plan.isPass) this.#passes += 1;
     this.#carryOut(plan);
   }
