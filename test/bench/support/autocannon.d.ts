@@ -1,0 +1,16 @@
+/** What the benchmarks use of it; the package has no types of its own. */
+declare module 'autocannon' {
+  export interface Load {
+    readonly url: string;
+    readonly connections: number;
+    /** Seconds. */
+    readonly duration: number;
+    readonly headers: Readonly<Record<string, string>>;
+  }
+  export interface Measured {
+    readonly requests: { readonly average: number; readonly total: number };
+    readonly non2xx: number;
+    readonly errors: number;
+  }
+  export default function autocannon(load: Load): Promise<Measured>;
+}
