@@ -92,6 +92,23 @@ describe('what is charged', () => {
     expect(await leafOf(id)).toMatchObject({ use: await released(sessionId) });
   });
 
+  test('is by the contract of the session, though some of its kernels, or all, have no GPU', async () => {
+    const id = await makeBudget(ledger, 'launched');
+    const slots = { cpuMilli: 100, memoryBytes: 2 ** 28 };
+    const worker = { role: 'worker', count: 2, slots: { ...slots, gpuCount: 1 } };
+    const gang = await submitCharged(ledger, id, { kernels: [{ role: 'main', slots }, worker] });
+    const plain = await submitCharged(ledger, id, { kernels: [{ role: 'main', slots }] });
+    await placeAll(ledger.store);
+    const snapshot = await ledger.store.planning.snapshot('default');
+    const budgetOf = (session: string) => snapshot?.running.find((one) => one.id === session)?.budgetId;
+    expect([budgetOf(gang), budgetOf(plain)]).toEqual([id, id]);
+    expect(await leafOf(id)).toMatchObject({ runningMilliGpus: 2000, openSessions: 2 });
+    for (const one of [gang, plain]) await end(one);
+    await pass();
+    expect(await leafOf(id)).toMatchObject({ use: (await released(gang)) + (await released(plain)) });
+    expect(await released(plain)).toBe(0);
+  });
+
   test.each([
     ['the platform failed', 'engine-failed'],
     ['a drain broke within the minimum runtime', 'broken'],

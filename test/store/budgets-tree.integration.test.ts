@@ -143,6 +143,19 @@ describe('a session of a budget', () => {
     await makeBudget(ledger, 'half', { parentId: parent });
     expect([await budgetOf(first), await budgetOf(second)]).toEqual([null, null]);
   });
+
+  test('is not admitted to a budget that was closed, or got others below it, since its admission was read', async () => {
+    const closed = await makeBudget(ledger, 'closed-since');
+    const parent = await makeBudget(ledger, 'split-since');
+    const known = await submitCharged(ledger, closed);
+    await changeBudget(ledger, closed, (_, ground) => ({ closedAt: ground.at }), 'closed');
+    await makeBudget(ledger, 'half-since', { parentId: parent });
+    for (const id of [closed, parent])
+      await expect(submitCharged(ledger, id)).rejects.toThrow('was closed or divided during the admission');
+    const again = await ledger.store.sessions.readAdmission(known);
+    if (again === null) throw new Error('no submission');
+    expect(await ledger.store.sessions.insertPending(again, [], closed)).toMatchObject({ sessionId: known });
+  });
 });
 
 test('the queue is in the order of the last pass, those who came since behind it, and so it is after a restart', async () => {

@@ -47,11 +47,14 @@ const AFRESH = sql`
   preempt_cause = NULL, preempt_for = NULL, preempt_then = NULL, preempt_grace_ms = NULL, preempt_breaks_min = false,
   preempt_asked_at = NULL, preempt_seen_at = NULL`;
 
-/** Thousandths of a GPU by what the devices' models count: a share counts its part of the device. Kept where the group orders by fair share. */
+/**
+ * Thousandths of a GPU by what the devices' models count: a share counts its part of the device. Kept where the group orders by
+ * fair share. A kernel without a GPU keeps nothing, and has the contract of its session all the same.
+ */
 const GPU_TIME = sql`
   CROSS JOIN LATERAL (
-    SELECT d.milli_gpus, d.milli_gpus > 0 AND ${isFairShare(sql`g.policy`)} AS is_kept
-    FROM resource_groups g CROSS JOIN LATERAL (
+    SELECT d.milli_gpus, f.is_fair, d.milli_gpus > 0 AND f.is_fair AS is_kept
+    FROM resource_groups g CROSS JOIN LATERAL (SELECT ${isFairShare(sql`g.policy`)} AS is_fair) f CROSS JOIN LATERAL (
       SELECT coalesce(sum(ceil(gpu_factor(b.settings, d.model)
         * CASE WHEN c.share IS NULL THEN 1000 ELSE ceil(1000.0 * c.share / d.memory_bytes) END / 1000)), 0)::bigint AS milli_gpus
       FROM budget_settings b CROSS JOIN jsonb_array_elements_text(c."deviceIds") AS chosen_device(id)
@@ -83,7 +86,7 @@ export async function book(tx: Runner, placed: readonly Placed[]): Promise<reado
         cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, milli_gpus, budget_id, allocated, fair_share)
       SELECT k.id, m.attempt, m.id, m.user_id, m.project_id, m.domain_id, c.node, c.epoch,
         k.cpu_milli, k.memory_bytes, k.gpu_count, k.gpu_memory_bytes, t.milli_gpus, l.id,
-        t.is_kept AND l.id IS NOT NULL AND m.min_runtime_ms > 0, t.is_kept
+        t.is_fair AND l.id IS NOT NULL AND m.min_runtime_ms > 0, t.is_kept
       FROM chosen c JOIN kernels k ON k.id = c."kernelId" JOIN moved m ON m.id = c."sessionId"
       LEFT JOIN open_leaves l ON l.id = m.budget_id ${GPU_TIME} ORDER BY c.node, c.epoch
       RETURNING id, kernel_id, attempt, session_id, node),

@@ -98,6 +98,16 @@ async function cancelAtOnce(tx: Runner, sessionId: SessionId, stop: StopRequest)
   });
 }
 
+/**
+ * Whoever changes the tree waits for this row, or is waited for: a budget that is closed meanwhile, or gets others below it, is
+ * charged by nobody who does not know. The admission is tried again, and refuses.
+ */
+async function requireLeaf(tx: Runner, budgetId: BudgetId): Promise<void> {
+  await tx.run(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended('budgets', 0))`);
+  const leaf = await tx.first(sql`SELECT 1 FROM open_leaves WHERE id = ${budgetId}`);
+  if (leaf === undefined) throw new Error(`the budget ${budgetId} was closed or divided during the admission`);
+}
+
 /** The row, its kernels, mounts, dependencies and first event, or nothing. */
 export async function insertPending(
   tx: Runner,
@@ -108,6 +118,7 @@ export async function insertPending(
   const submission = await tx.first<{ stop: StopRequest | null }>(
     sql`SELECT stop FROM submissions WHERE session_id = ${sessionId} FOR UPDATE`,
   );
+  if (budgetId !== null && (await readAttributes(tx, sessionId)) === null) await requireLeaf(tx, budgetId);
   if (await insertRow(tx, context, { kernels, budgetId })) {
     await insertKernels(tx, sessionId, kernels);
     await insertMounts(tx, context);
