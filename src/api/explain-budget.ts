@@ -50,7 +50,9 @@ function questionOf(session: Session, snapshot: Snapshot, sight: BudgetSight): E
     chosen: new Set(
       [...plan.placed, ...plan.holds, ...plan.reservations.slice(0, 1)].map(({ sessionId }) => sessionId),
     ),
-    held: new Set(snapshot.holds.map(({ sessionId }) => sessionId)),
+    held: new Set(
+      snapshot.holds.flatMap(({ sessionId }) => (plan.droppedHolds.includes(sessionId) ? [] : [sessionId])),
+    ),
     unallocatedUse: new Map<string, number>(
       [...leaves, ...projects].map(({ id, unallocatedUse }) => [id, unallocatedUse]),
     ),

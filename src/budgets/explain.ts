@@ -18,9 +18,18 @@ export interface ExplainQuestion extends Pick<AheadQuestion, 'unallocatedUse' | 
   readonly sight: BudgetSight;
   /** Those that wait, in the order in which the pass considers them. */
   readonly order: readonly OrderedRequest[];
-  /** Of those, the ones that get their room or hold the claim time. */
+  /** Of those, the ones that get their room or hold the claim time. Those of `held` are chosen before them all. */
   readonly chosen: ReadonlySet<string>;
 }
+
+type Compared = Pick<ExplainQuestion, 'session' | 'sight' | 'order' | 'held'>;
+
+/** As the pass has them when it begins to compare. */
+const loadsAtFirst = ({ sight, order, held }: Pick<Compared, 'sight' | 'order' | 'held'>): OrderLoads =>
+  new OrderLoads(
+    sight,
+    order.filter(({ id }) => held.has(id)),
+  );
 
 type Forks = BudgetExplanation['forks'];
 type Ahead = BudgetExplanation['ahead'];
@@ -49,25 +58,27 @@ export function explain(question: ExplainQuestion, charges: readonly Charge[]): 
 }
 
 /** At each fork from the root to its leaf every sibling, the least load / weight first, as the order takes them. */
-function forksOf({ session, sight, order }: ExplainQuestion): Forks {
+function forksOf(question: ExplainQuestion): Forks {
+  const { session, sight, order } = question;
   const { forest } = sight;
   const path = pathOf(sight, session.budgetId);
   const onPath = new Set<string>(path.map(({ id }) => id));
   const pending = pendingBelow(sight, order);
-  const loads = new OrderLoads(sight);
+  const loads = loadsAtFirst(question);
   return path.slice(0, -1).map((parent) => ({
     below: forest.pathOf(parent.id),
     siblings: forest
       .childrenOf(parent.id)
       .toSorted((a, b) => compareLoads(loads.of(a), loads.of(b)))
       .map((row) => {
-        const { use, committed } = sight.sumsOf(row.id);
+        const { use } = sight.sumsOf(row.id);
+        const { load } = loads.of(row);
         return {
           budget: forest.pathOf(row.id),
           weight: row.weight,
           usedGpuSeconds: gpuSecondsOf(use),
-          committedGpuSeconds: gpuSecondsOf(committed),
-          loadPerWeight: row.weight === 0 ? null : gpuSecondsOf(use + committed) / row.weight,
+          committedGpuSeconds: gpuSecondsOf(load - use),
+          loadPerWeight: row.weight === 0 ? null : gpuSecondsOf(load) / row.weight,
           pendingSessions: pending.get(row.id) ?? 0,
           isOnPath: onPath.has(row.id),
         };
@@ -92,14 +103,14 @@ function pendingBelow({ forest }: BudgetSight, order: readonly OrderedRequest[])
 function aheadOf({ sight, order, chosen, unallocatedUse, held }: ExplainQuestion, index: number): Ahead {
   const own = order[index];
   if (own === undefined) return [];
-  const loads = new OrderLoads(sight);
+  const loads = loadsAtFirst({ sight, order, held });
   const { forest, claims } = sight;
   const ahead: Ahead = [];
   for (const other of order.slice(0, index)) {
     if (ahead.length === TOLD_MAX) break;
     const because = aheadBecause({ forest, loads, claims, unallocatedUse, held, other, own });
     ahead.push({ sessionId: other.id as Ahead[number]['sessionId'], name: other.name, because });
-    if (chosen.has(other.id)) loads.choose(other);
+    if (chosen.has(other.id) && !held.has(other.id)) loads.choose(other);
   }
   return ahead;
 }
@@ -108,9 +119,10 @@ function aheadOf({ sight, order, chosen, unallocatedUse, held }: ExplainQuestion
  * The leaves whose charges say why: those below its own branch and below the one that goes first, at the uppermost fork
  * where another goes first; at its leaf's fork when none does.
  */
-export function chargedLeaves({ session, sight, order }: ExplainQuestion): readonly BudgetId[] {
+export function chargedLeaves(question: ExplainQuestion): readonly BudgetId[] {
+  const { session, sight } = question;
   const path = pathOf(sight, session.budgetId);
-  const fork = decisiveFork({ session, sight, order });
+  const fork = decisiveFork(question);
   const tops = fork === null ? path.slice(-1) : [fork.own, fork.first];
   const ids = new Set<string>(tops.map(({ id }) => id));
   return sight.facts.leaves.flatMap(({ id }) =>
@@ -124,9 +136,10 @@ interface Fork {
   readonly first: BudgetRow;
 }
 
-function decisiveFork({ session, sight, order }: Pick<ExplainQuestion, 'session' | 'sight' | 'order'>): Fork | null {
+function decisiveFork(question: Compared): Fork | null {
+  const { session, sight, order } = question;
   const pending = pendingBelow(sight, order);
-  const loads = new OrderLoads(sight);
+  const loads = loadsAtFirst(question);
   const path = pathOf(sight, session.budgetId);
   for (const [depth, own] of path.entries()) {
     const parent = path[depth - 1];
@@ -156,8 +169,11 @@ function messageOf(question: ExplainQuestion, { index, allocated, ahead }: Place
   }
   const place = `place ${index + 1} of ${order.length} in ${group}`;
   if (!allocated) return `${place}: unallocated work goes after all allocated work, the least unallocated use first`;
+  if (question.held.has(session.id)) return `${place}: it was chosen before, and room is held for it`;
+  if (index > 0 && (sight.claims.get(session.budgetId ?? '') ?? 0) === 0)
+    return `${place}: ${path} claims nothing, its weight or one above it is 0: it goes after all that do`;
   const fork = decisiveFork(question);
-  if (fork !== null) return `${place}: ${forkText(sight, fork)}`;
+  if (fork !== null) return `${place}: ${forkText(question, fork)}`;
   const own = ahead.filter((_one, at) => order[at]?.budgetId === session.budgetId).length;
   if (index === 0) return `${place}: ${path} has had the least for its weight at each fork`;
   return own === ahead.length
@@ -165,9 +181,9 @@ function messageOf(question: ExplainQuestion, { index, allocated, ahead }: Place
     : `${place}: what was chosen before it counts for its branch`;
 }
 
-function forkText(sight: BudgetSight, { parent, own, first }: Fork): string {
-  const { forest } = sight;
-  const loads = new OrderLoads(sight);
+function forkText(question: Compared, { parent, own, first }: Fork): string {
+  const { forest } = question.sight;
+  const loads = loadsAtFirst(question);
   const text = (row: BudgetRow): string => `${forest.pathOf(row.id)} has had ${loadText(loads.of(row))}`;
   return `below ${forest.pathOf(parent.id)} ${forest.pathOf(first.id)} goes first: ${text(first)}, ${text(own)}`;
 }

@@ -14,8 +14,10 @@ export class OrderLoads {
   readonly #sight: BudgetSight;
   readonly #chosen = new Map<string, GpuTime>();
 
-  constructor(sight: BudgetSight) {
+  /** `before`: chosen by an earlier pass, for whom room is held. They count before anybody is compared. */
+  constructor(sight: BudgetSight, before: readonly OrderedRequest[] = []) {
     this.#sight = sight;
+    for (const request of before) this.choose(request);
   }
 
   of(row: Pick<BudgetRow, 'id' | 'weight'>): Load {

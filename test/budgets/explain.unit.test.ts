@@ -8,7 +8,8 @@ import { budgetExplanationSchema } from '../../src/contract/index.js';
 import { factsOf, idOf, leaf, row } from './rows.js';
 
 const NOW_MS = Date.parse('2026-11-30T12:00:00.000Z');
-const sessionId = (name: string) => `ses_0${name.replace(/[ilou]/g, 'z').padEnd(25, '0')}` as ExplainQuestion['session']['id'];
+const sessionId = (name: string) =>
+  `ses_0${name.replace(/[ilou]/g, 'z').padEnd(25, '0')}` as ExplainQuestion['session']['id'];
 
 const request = (name: string, budget: string | null, more: Partial<OrderedRequest> = {}): OrderedRequest => ({
   id: sessionId(name),
@@ -117,6 +118,31 @@ describe('an explanation', () => {
     ]);
     expect(message).toBe(
       'place 4 of 4 in default: below root y goes first: y has had 0 GPU-h for weight 1, x has had 4 GPU-h for weight 1',
+    );
+  });
+
+  test('counts from the start what was chosen before and has room held, as the pass does', () => {
+    const facts = { rows: EQUAL, leaves: [leaf('x', { use: fromGpuHours(4) })] };
+    const queue = [request('y1', 'y'), request('x1', 'x'), request('y2', 'y')];
+    const { ahead, message, forks } = explained('y2', { facts, order: queue, held: ['y1'], chosen: ['x1'] });
+    expect(ahead.map(({ because }) => because)).toEqual([
+      'it was chosen before, and room is held for it',
+      'x has had less for its weight: 4 GPU-h for weight 1, y 32 GPU-h for weight 1',
+    ]);
+    expect(message).toMatch(/below root x goes first: x has had 4 GPU-h for weight 1, y has had 32 GPU-h/);
+    expect(forks[0]?.siblings.map(({ budget, committedGpuSeconds }) => [budget, committedGpuSeconds])).toEqual([
+      ['x', 0],
+      ['y', 32 * 3600],
+    ]);
+    expect(explained('y1', { facts, order: queue, held: ['y1'] }).message).toMatch(/room is held for it$/);
+  });
+
+  test('says so where a budget claims nothing, though nobody beside it has had less', () => {
+    const rows = [...EQUAL, row('idle', 'root'), row('nil', 'idle', { weight: 0 })];
+    const queue = [request('x1', 'x'), request('n1', 'nil')];
+    const facts = { rows, leaves: [leaf('x', { use: fromGpuHours(4) })] };
+    expect(explained('n1', { facts, order: queue }).message).toBe(
+      'place 2 of 2 in default: idle/nil claims nothing, its weight or one above it is 0: it goes after all that do',
     );
   });
 
