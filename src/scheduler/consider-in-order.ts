@@ -2,7 +2,8 @@ import type { SessionId } from '../contract/ids.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
 import { protectedUntilMs } from '../lifecycle/protection.js';
 import { consider, sweep } from './consider.js';
-import { type FairShare, orderThem } from './fair-share.js';
+import { type FairShare, noteChosen, orderThem } from './fair-share.js';
+import { loadsCrossInMs } from './loads-cross.js';
 import { wakeAt } from './moments.js';
 import type { Pass } from './pass.js';
 import { compareQueueOrder } from './queue-order.js';
@@ -36,11 +37,11 @@ export function considerInOrder(
     considerNext(pass, fair, session);
     if (isChosen(pass, session)) {
       queue.settle(request, 'chosen');
-      fair.version += 1;
+      noteChosen(fair, session);
     }
     if (session.id === last || fair.order.length >= most) return;
   }
-  if (fair.unplaced.some(({ session }) => isAllocated(session))) wakeAtEndOfProtection(pass);
+  if (fair.unplaced.some(({ session }) => isAllocated(session))) wakeWhenTimeAloneTells(pass, fair);
 }
 
 function holdersFirst(pass: Pass, fair: FairShare) {
@@ -71,8 +72,10 @@ function considerNext(pass: Pass, fair: FairShare, session: SnapshotPending): vo
 const isChosen = ({ started, heldRooms, backfill }: Pass, { id }: SnapshotPending): boolean =>
   started.at(-1)?.session.id === id || heldRooms.has(id) || backfill?.reservations.at(-1)?.sessionId === id;
 
-/** Who waits and is charged may stop more then; what changes with use alone is seen by the next pass that comes anyway. */
-function wakeAtEndOfProtection({ running, clock }: Pass): void {
+/** Who waits and is charged may stop more at the next end of a protection, or once use has made somebody more over-served. */
+function wakeWhenTimeAloneTells({ running, clock }: Pass, fair: FairShare): void {
+  const crossInMs = loadsCrossInMs(fair);
+  if (crossInMs !== null) wakeAt(clock, clock.nowMs + crossInMs);
   for (const session of running.values()) {
     if (!isAllocated(session) || !session.preemptible || session.goneBy !== null) continue;
     const untilMs = protectedUntilMs(session);

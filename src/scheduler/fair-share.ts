@@ -35,8 +35,10 @@ export interface FairShare {
   readonly kinds: DeviceKinds;
   /** By budget: what was charged, and what running work is protected for. */
   readonly loads: Map<string, GpuTime>;
+  /** By leaf: GPUs × factor of running work past its minimum, in thousandths. Its load grows by them as time goes on. */
+  readonly growth: ReadonlyMap<string, number>;
   /** Budgets with running allocated work at or below them that may be stopped: now, or once its minimum is over. */
-  readonly withVictims: Readonly<Record<When, ReadonlySet<string>>>;
+  readonly withVictims: Readonly<Record<When, Set<string>>>;
   /** Handed over, and not looked at before the queue is read to its end. */
   readonly collected: SnapshotPending[];
   /** In the order in which they were considered. */
@@ -71,7 +73,8 @@ export function fairShareOf(base: Base, nowMs: number): FairShare | null {
   const loads = new Map(
     budgets.leaves.map(({ id, use, committedElsewhere }) => [id as string, use + committedElsewhere]),
   );
-  addCommitted(loads, base, nowMs);
+  const growth = new Map<string, number>();
+  addCommitted({ loads, growth }, base, nowMs);
   const kinds = deviceKinds(
     base.nodes.flatMap(({ devices }) => devices),
     budgets.factors,
@@ -83,6 +86,7 @@ export function fairShareOf(base: Base, nowMs: number): FairShare | null {
     claims,
     kinds,
     loads,
+    growth,
     withVictims: { now: withVictims(tree, base.running, nowMs), inTime: withVictims(tree, base.running, Infinity) },
     collected: [],
     order: [],
@@ -107,8 +111,16 @@ const stateOf = ({ tree, claims, loads, budgets }: Parts): FairShareState => ({
   ]),
 });
 
+const add = (sums: Map<string, number>, id: string, amount: number): void => {
+  sums.set(id, (sums.get(id) ?? 0) + amount);
+};
+
 /** Protected until the end of its minimum, or until it is gone if it ends before; all of it while it starts. */
-function addCommitted(loads: Map<string, GpuTime>, { nodes, running, budgets }: Base, nowMs: number): void {
+function addCommitted(
+  { loads, growth }: { readonly loads: Map<string, GpuTime>; readonly growth: Map<string, number> },
+  { nodes, running, budgets }: Base,
+  nowMs: number,
+): void {
   const nodeOf = new Map<string, SnapshotNode>(nodes.map((node) => [node.name, node]));
   for (const session of running) {
     if (session.budgetId === null || !isAllocated(session)) continue;
@@ -125,11 +137,13 @@ function addCommitted(loads: Map<string, GpuTime>, { nodes, running, budgets }: 
         session.goneBy === null ? Infinity : msOf(session.goneBy) - startMs,
       ),
     };
-    loads.set(session.budgetId, (loads.get(session.budgetId) ?? 0) + committedTime(run, nowMs));
+    const committed = committedTime(run, nowMs);
+    add(loads, session.budgetId, committed);
+    if (committed === 0) add(growth, session.budgetId, run.milliGpus);
   }
 }
 
-function withVictims(tree: BudgetTree, running: readonly SnapshotRunning[], byMs: number): ReadonlySet<string> {
+function withVictims(tree: BudgetTree, running: readonly SnapshotRunning[], byMs: number): Set<string> {
   const found = new Set<string>();
   for (const session of running) {
     if (session.budgetId === null || !isAllocated(session) || !session.preemptible) continue;
@@ -154,6 +168,13 @@ export const requestOf = ({ kinds }: Pick<FairShare, 'kinds'>, session: Snapshot
   projectId: session.projectId,
 });
 
+/** What was chosen counts from now on, and may be stopped once its minimum is over like what runs already. */
+export function noteChosen(fair: FairShare, { budgetId, minRuntimeSeconds, preemptible }: SnapshotPending): void {
+  fair.version += 1;
+  if (budgetId === null || !preemptible || !isAllocated({ budgetId, minRuntimeSeconds })) return;
+  for (const { id } of fair.tree.pathOf.get(budgetId) ?? []) fair.withVictims.inTime.add(id);
+}
+
 /** The order of those that wait beside the choices that were made already. */
 export function orderThem(
   fair: FairShare,
@@ -161,6 +182,7 @@ export function orderThem(
   chosen: readonly SnapshotPending[],
 ): void {
   for (const session of chosen) {
+    noteChosen(fair, session);
     if (session.budgetId === null || !isAllocated(session)) continue;
     const { milliGpus, minRuntimeMs } = requestOf(fair, session);
     fair.loads.set(session.budgetId, (fair.loads.get(session.budgetId) ?? 0) + milliGpus * minRuntimeMs);

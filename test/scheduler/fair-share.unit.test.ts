@@ -56,6 +56,29 @@ describe('worked examples of the budgets page, by a pass', () => {
     expect(decided(world, minutes).stopped.toSorted()).toEqual(gpus === 8 ? ['r1'] : ['r1', 'r2']);
   });
 
+  test('the head counts on the minimum of what was chosen before it in the same pass, placed or with room held', () => {
+    const three = { weights: { x: 1, y: 1, z: 1 }, use: { x: 56, z: 1 } };
+    const pending = [asks(3, 'y', 8, 4), asks(4, 'z', 8, 4), asks(5, 'x', 4, 6, { maxRuntimeSeconds: 8 * 3600 })];
+    const placed = fairShare(three, { pending });
+    expect(decided(placed).placed).toEqual(['s3']);
+    const basis = 'node-a, when s3 has left by its minimum runtime';
+    expect(decided(placed).plan.reservations).toMatchObject([{ sessionId: sessionId(4), at: at(240), basis }]);
+    const stops = fairShare(three, { running: [runs(1, 'x', { gpus: 8, m: 1, ago: 3 })], pending });
+    const { plan, stopped, waiting } = decided(stops);
+    expect(stopped).toEqual(['r1']);
+    expect(plan.reservations).toMatchObject([{ sessionId: sessionId(4), at: at(240) }]);
+    expect(waiting('s4')?.expectedStart.at).toBe(at(240));
+    const holds = plan.holds.map(({ sessionId: id, victims, kernels }) => ({
+      sessionId: id,
+      since: NOW,
+      victims,
+      kernels,
+    }));
+    const leaving = [runs(1, 'x', { gpus: 8, m: 1, ago: 3 }, { goneBy: at(1) })];
+    const next = decided(fairShare(three, { running: leaving, pending, holds }));
+    expect(next.plan.reservations).toMatchObject([{ sessionId: sessionId(4), at: at(241) }]);
+  });
+
   test('11: the latest are taken first, and the last taken is put back when it is not needed', () => {
     const running = [
       runs(1, 'x', { gpus: 8, m: 1, ago: 9 }),
@@ -220,5 +243,24 @@ describe('what a pass by fair share decides', () => {
       [NOW, at(0.5), 'end'],
       [at(60), at(60), 'requeue'],
     ]);
+  });
+});
+
+describe('the next moment at which time alone changes a decision', () => {
+  const cross = (use: Readonly<Record<string, number>>, rest: { readonly x?: number; readonly y?: number } = {}) => {
+    const running = [runs(1, 'x', { gpus: 8, m: 1, ago: 10 })];
+    const weights = { x: rest.x ?? 1, y: rest.y ?? 1 };
+    return decided(fairShare({ weights, use }, { running, pending: [asks(2, 'y', 8, 1)] }));
+  };
+  test('is when what is past its minimum has used more than who waits: no event comes for it', () => {
+    const { plan, stopped } = cross({ x: 80, y: 88 });
+    expect(stopped).toEqual([]);
+    expect(Date.parse(plan.nextWakeAt as string) - Date.parse(NOW)).toBeCloseTo(3_600_000, -1);
+    expect(cross({ x: 80, y: 160 }, { x: 2, y: 4 }).stopped).toEqual([]);
+  });
+  test('is not sooner than a 2000th of the window, and not at all where weights keep it away', () => {
+    const { plan } = cross({ x: 80, y: 80 });
+    expect(Date.parse(plan.nextWakeAt as string) - Date.parse(NOW)).toBe(300_000);
+    expect(cross({ x: 80, y: 80 }, { y: 0 }).plan.nextWakeAt).toBeNull();
   });
 });
