@@ -1,12 +1,10 @@
-import type { GroupPolicy } from '../contract/group-policy.js';
 import type { Plan } from '../contract/plan.js';
 import type { Snapshot, SnapshotHold, SnapshotRunning } from '../contract/snapshot.js';
-import type { BudgetPlan } from './budget-plan.js';
 import { EventHeap } from './event-heap.js';
 import { KeptNodes } from './kept-nodes.js';
 import { planBriefly } from './plan-briefly.js';
 import { type Decisions, planWhole } from './plan-queue.js';
-import { type NodeShape, SimulatedCluster } from './simulated-cluster.js';
+import { SimulatedCluster } from './simulated-cluster.js';
 import type { JobOutcome, SimulatedJob } from './simulated-job.js';
 import {
   endAttempt,
@@ -20,22 +18,12 @@ import {
   stampOf,
   startAttempt,
 } from './simulated-session.js';
+import type { SimulationInput } from './simulation-input.js';
 import { StepCurve } from './step-curve.js';
 import { UseLedger } from './use-ledger.js';
 import { WaitingQueue } from './waiting-queue.js';
 
-export interface SimulationInput {
-  readonly nodes: readonly NodeShape[];
-  /** In any order. */
-  readonly jobs: readonly SimulatedJob[];
-  readonly policy: GroupPolicy;
-  /** Whom the order `fair-share` charges; without effect under another. */
-  readonly budgets?: BudgetPlan | null;
-  /** The run ends then; what has not ended is `open`. Without it, when nothing more can happen. */
-  readonly untilMs?: number;
-  /** Every pass is made and shown the whole queue, also where its decisions can be had with less. */
-  readonly isUnabridged?: boolean;
-}
+export type { SimulationInput } from './simulation-input.js';
 
 export interface SimulationResult {
   /** In order of submission, then of names. */

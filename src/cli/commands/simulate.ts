@@ -85,7 +85,7 @@ async function run({ out, client }: CommandContext, flags: SimulateFlags): Promi
 async function runReplay({ out }: CommandContext, file: string): Promise<void> {
   const { replay, replayText } = await import('../simulate/replay.js');
   const replayed = await replay(file);
-  if (out.isData) out.data(replayed);
+  if (out.isData) await out.data(replayed);
   else out.line(replayText(replayed));
   if (replayed.difference !== null) throw new ExitWith(EXIT.failure);
 }
