@@ -1,4 +1,4 @@
-import type { Principal } from '../contract/index.js';
+import type { BudgetChange, Principal } from '../contract/index.js';
 import type { BudgetRow } from './budget-facts.js';
 import { type BudgetForest, isRoot } from './budget-forest.js';
 
@@ -31,3 +31,19 @@ export function maySee(forest: BudgetForest, row: BudgetRow, who: BudgetPerson):
 /** Whether it may be told who may charge it and who manages it. */
 export const maySeePeople = (forest: BudgetForest, row: BudgetRow, who: BudgetPerson): boolean =>
   row.domainId === who.domainId || managesBelow(forest, row, who);
+
+/**
+ * A line of the history, which knows its budget by the path of its time: of foreign domains only what their children of the root
+ * weigh, as the tree shows it. Where a name was used again, or what had it is elsewhere now, all who had it have to be one's own.
+ */
+export function maySeeChange(
+  forest: BudgetForest,
+  { budget, field }: Pick<BudgetChange, 'budget' | 'field'>,
+  who: BudgetPerson,
+): boolean {
+  if (who.role === 'operator') return true;
+  const [top] = budget.split('/');
+  const bearers = forest.rows.filter(({ id, name }) => name === top && forest.depthOf(id) <= 1);
+  if (bearers.length > 0 && bearers.every((row) => maySeePeople(forest, row, who))) return true;
+  return !budget.includes('/') && ['weight', 'parent', 'closed'].includes(field);
+}

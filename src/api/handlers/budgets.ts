@@ -1,8 +1,8 @@
 import { type BudgetForest, findBudget } from '../../budgets/budget-forest.js';
-import { maySee, maySeePeople } from '../../budgets/budget-rights.js';
+import { maySee, maySeeChange, maySeePeople } from '../../budgets/budget-rights.js';
 import { type BudgetSight, budgetSight, budgetView, budgetViews } from '../../budgets/budget-view.js';
 import { type BudgetCommand, type BudgetDecision, changeBudget, lookUpOf } from '../../budgets/change-budget.js';
-import type { Budget, BudgetChange, OperationId, Page, Principal } from '../../contract/index.js';
+import type { Budget, OperationId, Page, Principal } from '../../contract/index.js';
 import type { ApiDeps } from '../deps.js';
 import { ifMatchOf, stale, withEtag } from '../etag.js';
 import { explainBudget } from '../explain-budget.js';
@@ -89,14 +89,6 @@ function pageOf(
   return { items, nextCursor: rest.length > limit ? (items.at(-1)?.id ?? null) : null };
 }
 
-/** Of foreign domains only what their children of the root weigh, as the tree shows it. */
-function mayRead({ forest }: BudgetSight, { budget, field }: BudgetChange, principal: Principal): boolean {
-  const [top = ''] = budget.split('/');
-  const row = findBudget(forest, top);
-  if (row === null || maySeePeople(forest, row, principal)) return true;
-  return !budget.includes('/') && ['weight', 'parent', 'closed'].includes(field);
-}
-
 function treeHandlers(deps: ApiDeps) {
   const { store } = deps;
   return {
@@ -132,7 +124,7 @@ function treeHandlers(deps: ApiDeps) {
       const sight = await sightOf(store);
       const { id } = visible(sight.forest, named(params), principal);
       const page = await store.budgets.changes(id, query);
-      return { ...page, items: page.items.filter((item) => mayRead(sight, item, principal)) };
+      return { ...page, items: page.items.filter((item) => maySeeChange(sight.forest, item, principal)) };
     },
   } satisfies Partial<Handlers>;
 }
