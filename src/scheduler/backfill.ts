@@ -28,8 +28,14 @@ export function backfillOf(pass: Pass): Backfill {
 }
 
 export function startInTime(timeline: Timeline, session: SnapshotPending, kernels: readonly PlacedKernel[]): void {
-  const fromMs = timeline.nowMs;
-  takeInTime(timeline, kernels, { owner: session, fromMs, untilMs: fromMs + lengthsOf(session).maxMs });
+  takeInTime(timeline, kernels, { owner: session, ...spanOf(timeline, session, timeline.nowMs) });
+}
+
+/** Under fair share the head counts on the end of the minimum runtime of what was chosen before it, as it does of what runs. */
+function spanOf({ fairShare }: Timeline, session: SnapshotPending, fromMs: number) {
+  const { minMs, maxMs } = lengthsOf(session);
+  const span = { fromMs, untilMs: fromMs + maxMs };
+  return fairShare === null ? span : { ...span, minUntilMs: fromMs + minMs };
 }
 
 /** A kept room is its session's from the moment at which the first victim leaves; without an end while that one was not read. */
@@ -37,11 +43,11 @@ export function holdInTime(pass: Pass, timeline: Timeline, sessionId: string): v
   const held = pass.heldRooms.get(sessionId);
   if (held === undefined) return;
   const owner = held.session ?? { ...NOBODY, id: sessionId, name: sessionId };
-  const lengthMs = held.session === null ? Number.POSITIVE_INFINITY : lengthsOf(held.session).maxMs;
   const kept = held.kept.map((room) => ({ ...room, kernelId: held.kernels[0]?.kernelId as PlacedKernel['kernelId'] }));
   const fromMs = Math.max(timeline.nowMs, goneByMs(held, 'first') ?? timeline.nowMs);
   if (fromMs > timeline.nowMs) takeInTime(timeline, kept, { owner, fromMs: timeline.nowMs, untilMs: fromMs });
-  takeInTime(timeline, held.kernels, { owner, fromMs, untilMs: fromMs + lengthMs });
+  const span = held.session === null ? { fromMs, untilMs: Infinity } : spanOf(timeline, held.session, fromMs);
+  takeInTime(timeline, held.kernels, { owner, ...span });
 }
 
 const NOBODY = {

@@ -90,7 +90,8 @@ function firstOnlyBasis({ fairShare }: Pass): string {
 }
 
 /** Why no start is known: who has no maximum runtime, if that can be seen. */
-export function unboundedBasis({ base: { running } }: Pick<Pass, 'base'>): string {
+export function unboundedBasis({ base, running: now }: Pick<Pass, 'base' | 'running'>): string {
+  const running = base.running.map((session) => now.get(session.id) ?? session);
   if (running.length === 0) return 'unknown, because nothing is known here of those who have the room';
   const endless = running.filter(({ maxRuntimeSeconds, goneBy }) => maxRuntimeSeconds === null && goneBy === null);
   const [first] = endless;

@@ -72,9 +72,16 @@ function eventsOf({ leases, takes }: NodeLine, { endOf, isSoft }: Pick<View, 'en
   for (const take of takes) {
     const soft = isSoft?.(take) ?? false;
     events.push({ atMs: take.fromMs, room: take, sign: -1, isSoft: soft });
-    if (Number.isFinite(take.untilMs)) events.push({ atMs: take.untilMs, room: take, sign: 1, isSoft: soft });
+    const atMs = endOfTake(take, { endOf });
+    if (Number.isFinite(atMs)) events.push({ atMs, room: take, sign: 1, isSoft: soft });
   }
   return events;
+}
+
+/** When the room of a take comes back: before the latest end for a view whose session may stop its owner by then. */
+export function endOfTake(take: Take, { endOf }: Pick<View, 'endOf'>): number {
+  const { minUntilMs, untilMs } = take;
+  return minUntilMs === undefined ? untilMs : endOf({ ...take, minMs: minUntilMs, maxMs: untilMs });
 }
 
 function amountsOver(

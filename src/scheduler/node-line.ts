@@ -33,6 +33,8 @@ export interface Take extends Room {
   readonly owner: Owner;
   readonly fromMs: number;
   readonly untilMs: number;
+  /** The same for somebody who may stop him; `untilMs` where it is not said. */
+  readonly minUntilMs?: number;
 }
 
 /** One node's room in time: what is left now, when those who run give back theirs, and what is taken. */

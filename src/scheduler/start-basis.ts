@@ -1,6 +1,7 @@
 import type { PlacedKernel } from '../contract/plan.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
 import { listText } from './amount-text.js';
+import { endOfTake } from './line-profile.js';
 import type { NodeLine } from './node-line.js';
 import { type Timeline, viewOf } from './timeline.js';
 
@@ -23,7 +24,9 @@ export function startBasis(
     for (const lease of line.leases) {
       if (view.endOf(lease) === atMs) leave.set(lease.owner.name, lease.maxMs === atMs ? 'maximum' : 'minimum');
     }
-    for (const { untilMs, owner } of line.takes) if (untilMs === atMs) leave.set(owner.name, 'maximum');
+    for (const take of line.takes) {
+      if (endOfTake(take, view) === atMs) leave.set(take.owner.name, take.untilMs === atMs ? 'maximum' : 'minimum');
+    }
   }
   const where = nodes.length > NAMED_MAX ? `${nodes.length} nodes` : listText(nodes);
   if (leave.size === 0) return `${where}, as soon as its time has come`;

@@ -82,7 +82,7 @@ function roomsOf({ lines, indexOf }: Timeline, kernels: readonly RoomById[]) {
 export function takeInTime(
   timeline: Timeline,
   kernels: readonly RoomById[],
-  span: Pick<Take, 'owner' | 'fromMs' | 'untilMs'>,
+  span: Pick<Take, 'owner' | 'fromMs' | 'untilMs' | 'minUntilMs'>,
 ): void {
   for (const { line, room } of roomsOf(timeline, kernels)) {
     line.takes = [...line.takes, { ...room, ...span }];
