@@ -1,5 +1,5 @@
-import { createBudgetStore } from './budgets/budget-store-of.js';
 import { createAppStore } from './apps.js';
+import { createBudgetStore } from './budgets/budget-store-of.js';
 import type { StoreContext } from './context.js';
 import { createControlStore } from './control/control-store.js';
 import { type DatabaseOptions, openDatabase } from './database.js';

@@ -20,9 +20,9 @@ import type {
   SnapshotPending,
   Why,
 } from '../contract/index.js';
-import type { FolderStore } from './folder-store.js';
-import type { BudgetStore } from './budget-store.js';
 import type { AppStore } from './app-store.js';
+import type { BudgetStore } from './budget-store.js';
+import type { FolderStore } from './folder-store.js';
 import type { ReportStore } from './report-store.js';
 import type { SessionStore, Submission } from './session-store.js';
 import type { SettingsStore, TenancyStore } from './tenancy-store.js';
