@@ -1,8 +1,8 @@
 import { type BudgetNode, type BudgetTree, budgetTree, isLeaf, leavesOf } from '../budgets/budget-tree.js';
 import { allocatedTime, claimsOf } from '../budgets/claims.js';
 import { minRuntimeCap } from '../budgets/minimum-runtime-cap.js';
-import { ROOT_BUDGET_ID, ROOT_BUDGET_PATH } from '../contract/budget.js';
 import type { SimulatedBudget, SimulationBudgets } from '../contract/simulation-budgets.js';
+import { ROOT_BUDGET_ID, ROOT_BUDGET_PATH } from './root-budget.js';
 import type { NodeShape } from './simulated-cluster.js';
 import type { SimulatedJob } from './simulated-job.js';
 import { StreamError } from './stream.js';

@@ -1,7 +1,7 @@
 import { WindowUse } from '../budgets/window-use.js';
-import { ROOT_BUDGET_ID } from '../contract/budget.js';
 import type { Snapshot, SnapshotRunning } from '../contract/snapshot.js';
 import type { BudgetPlan } from './budget-plan.js';
+import { ROOT_BUDGET_ID } from './root-budget.js';
 
 type Budgets = NonNullable<Snapshot['budgets']>;
 
