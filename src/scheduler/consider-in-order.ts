@@ -2,7 +2,7 @@ import type { SessionId } from '../contract/ids.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
 import { protectedUntilMs } from '../lifecycle/protection.js';
 import { consider, sweep } from './consider.js';
-import { type FairShare, noteChosen, orderThem } from './fair-share.js';
+import { type FairShare, noteChosen, noteClaim, orderThem } from './fair-share.js';
 import { loadsCrossInMs } from './loads-cross.js';
 import { wakeAt } from './moments.js';
 import type { Pass } from './pass.js';
@@ -38,6 +38,7 @@ export function considerInOrder(
     if (isChosen(pass, session)) {
       queue.settle(request, 'chosen');
       noteChosen(fair, session);
+      if (!hasRoom(pass, session)) noteClaim(fair, session);
     }
     if (session.id === last || fair.order.length >= most) return;
   }
@@ -69,8 +70,11 @@ function considerNext(pass: Pass, fair: FairShare, session: SnapshotPending): vo
 }
 
 /** It was placed, gets its room when others have left, or holds its claim time. */
-const isChosen = ({ started, heldRooms, backfill }: Pass, { id }: SnapshotPending): boolean =>
-  started.at(-1)?.session.id === id || heldRooms.has(id) || backfill?.reservations.at(-1)?.sessionId === id;
+const isChosen = (pass: Pass, session: SnapshotPending): boolean =>
+  hasRoom(pass, session) || pass.backfill?.reservations.at(-1)?.sessionId === session.id;
+
+const hasRoom = ({ started, heldRooms }: Pass, { id }: SnapshotPending): boolean =>
+  started.at(-1)?.session.id === id || heldRooms.has(id);
 
 /** Who waits and is charged may stop more at the next end of a protection, or once use has made somebody more over-served. */
 function wakeWhenTimeAloneTells({ running, clock }: Pass, fair: FairShare): void {

@@ -48,6 +48,8 @@ export interface FairShare {
   version: number;
   readonly rights: Readonly<Record<When, Map<string, { readonly version: number; readonly rights: Rights }>>>;
   readonly known: Map<string, Rights>;
+  /** Of what was chosen the part that only has its claim time, by budget. It counts in the order, and makes nobody over-served before it runs. */
+  readonly claimed: Map<string, GpuTime>;
   /** It holds its claim time. */
   head: Head | null;
   /** Those that stay without room, in order, by their place in the pass's `waiting`. */
@@ -94,6 +96,7 @@ export function fairShareOf(base: Base, nowMs: number): FairShare | null {
     version: 0,
     rights: { now: new Map(), inTime: new Map() },
     known: new Map(),
+    claimed: new Map(),
     head: null,
     unplaced: [],
   };
@@ -173,6 +176,13 @@ export function noteChosen(fair: FairShare, { budgetId, minRuntimeSeconds, preem
   fair.version += 1;
   if (budgetId === null || !preemptible || !isAllocated({ budgetId, minRuntimeSeconds })) return;
   for (const { id } of fair.tree.pathOf.get(budgetId) ?? []) fair.withVictims.inTime.add(id);
+}
+
+/** It was chosen, and has no room before its claim time. */
+export function noteClaim(fair: FairShare, session: SnapshotPending): void {
+  if (session.budgetId === null || !isAllocated(session)) return;
+  const { milliGpus, minRuntimeMs } = requestOf(fair, session);
+  for (const { id } of fair.tree.pathOf.get(session.budgetId) ?? []) add(fair.claimed, id, milliGpus * minRuntimeMs);
 }
 
 /** The order of those that wait beside the choices that were made already. */

@@ -19,7 +19,7 @@ export interface Rights {
 export function rightsOf(fair: FairShare, leaf: string, when: When): Rights {
   const kept = fair.rights[when].get(leaf);
   if (kept !== undefined && kept.version === fair.version) return kept.rights;
-  const branches = overServedBranches(fair.tree, (id) => fair.queue.load(id), {
+  const branches = overServedBranches(fair.tree, (id) => fair.queue.load(id) - (fair.claimed.get(id) ?? 0), {
     leaf,
     matters: (id) => fair.withVictims[when].has(id),
   });

@@ -79,6 +79,16 @@ describe('worked examples of the budgets page, by a pass', () => {
     expect(next.plan.reservations).toMatchObject([{ sessionId: sessionId(4), at: at(241) }]);
   });
 
+  test('the claim of the head counts in the order, and makes its branch over-served for nobody before it runs', () => {
+    const three = { weights: { x: 1, y: 1, z: 1 }, use: { x: 5, y: 50, z: 6 } };
+    const running = [runs(1, 'x', { gpus: 8, m: 1, ago: 2, node: 'node-b' }), runs(2, 'y', { gpus: 8, m: 3, ago: 2 })];
+    const pending = [asks(3, 'x', 8, 4), asks(4, 'z', 8, 1), asks(5, 'x', 8, 4)];
+    const { plan, stopped, order } = decided(fairShare(three, { nodes: nodes(2), running, pending }));
+    expect(plan.reservations).toMatchObject([{ sessionId: sessionId(3), at: at(60) }]);
+    expect(order).toEqual(['s3', 's4', 's5']);
+    expect(stopped).toEqual([]);
+  });
+
   test('11: the latest are taken first, and the last taken is put back when it is not needed', () => {
     const running = [
       runs(1, 'x', { gpus: 8, m: 1, ago: 9 }),
