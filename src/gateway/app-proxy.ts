@@ -76,12 +76,13 @@ export function createAppProxy(deps: AppProxyDeps): AppProxy {
     refuseUpgrade(upgrade.socket, renderPage(page, upgrade.request.headers.accept, newRequestId()));
   };
 
+  const broken = (exchange: Exchange, error: unknown): void => {
+    log.error({ err: error }, 'a request for an app failed');
+    answer(exchange, BROKEN);
+  };
+
   return {
-    web: (exchange, app) =>
-      visit(exchange, app).catch((error: unknown) => {
-        log.error({ err: error }, 'a request for an app failed');
-        answer(exchange, BROKEN);
-      }),
+    web: (exchange, app) => visit(exchange, app).catch((error: unknown) => broken(exchange, error)),
     async upgrade(upgrade, app) {
       const { request, socket } = upgrade;
       if (!isOwnOrigin(request.headers, scheme)) return refuse(upgrade, STRANGE_ORIGIN);
@@ -99,10 +100,7 @@ export function createAppProxy(deps: AppProxyDeps): AppProxy {
       metrics.opened();
       activity.watch(sessionId, socket);
       sockets.set(socket, { sessionId, port: entrance.port.name, cookie: entrance.cookie });
-      socket.once('close', () => {
-        sockets.delete(socket);
-        metrics.closed();
-      });
+      socket.once('close', () => void (sockets.delete(socket) && metrics.closed()));
     },
     recheck(sessionId, route) {
       for (const [socket, open] of sockets) {
