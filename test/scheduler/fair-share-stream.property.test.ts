@@ -209,6 +209,7 @@ test('unallocated work is charged to nobody: it changes nothing for those who ar
 test.each([
   ['requests of 2 GPUs for 2 h', 2, 2],
   ['requests of 2 GPUs for 3 h', 2, 3],
+  ['requests of half of all GPUs for 2 h, which one at each fork can be off by', 4, 2],
 ])('with every budget in demand for two windows each has its allocated time: %s', (_what, gpus, m) => {
   const windowHours = 24;
   const weights = { A: 2, 'A/A1': 2, 'A/A2': 1, B: 1 };
@@ -242,5 +243,9 @@ test.each([
     }
     world.advance(world.nowMs + stepMs);
   }
-  for (const [leaf, off] of worst) expect(off, leaf).toBeLessThanOrEqual(gpus * m + 8 / 6);
+  for (const [leaf, off] of worst) {
+    // docs/decisions/0017: each fork on the way to a leaf can be one request off.
+    const forks = gpus > 2 && leaf !== 'B' ? 2 : 1;
+    expect(off, leaf).toBeLessThanOrEqual(forks * gpus * m + 8 / 6);
+  }
 });
