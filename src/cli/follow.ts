@@ -46,6 +46,8 @@ export async function followSession(follow: Follow): Promise<Session> {
       progress.end(againText(event));
     }
     const ended = await client.sessions.get(session, { signal });
+    // A program that ended before anybody saw it run has an exit code, and what it wrote.
+    if (typeof ended.exitCode === 'number') output ??= passingOf(follow);
     if (output !== undefined) await passRest(follow, output);
     return ended;
   } finally {

@@ -71,6 +71,17 @@ describe('a session that is preempted', () => {
   });
 });
 
+test('the output of a program that ended before it was seen to run is told', async () => {
+  const short = [
+    { from: 'PREPARING', to: 'CREATING', attempt: 1 },
+    { from: 'CREATING', to: 'TERMINATING', attempt: 1 },
+    { from: 'TERMINATING', to: 'TERMINATED', attempt: 1 },
+  ] as const;
+  const client = await clientOf(short, { state: 'TERMINATED', exitCode: 0 });
+  await followSession({ client, session: 'ses_1', signal: new AbortController().signal });
+  expect(out).toBe('attempt 1\n');
+});
+
 describe('waiting for an end or a requeue', () => {
   test('ends when the present attempt is stopped for others', async () => {
     const client = await clientOf(PREEMPTED, { state: 'RUNNING', attempt: 1 });
