@@ -120,6 +120,12 @@ function unnamed(choices: readonly string[], project: NonNullable<ContractQuesti
   return invalid('/budget', `a minimum runtime is charged to a budget${orOne(choices)}`, hintOf(choices));
 }
 
+/** Why a leaf has nothing at all now. Without a healthy GPU nobody has: what was admitted then could be more than all that comes back. */
+function nothingBecause(claim: number, presentMilliGpus: number): string {
+  if (presentMilliGpus === 0) return ' (no GPU is healthy now)';
+  return claim === 0 ? ' (it claims nothing: its weight or one above it is 0)' : '';
+}
+
 /** GPUs × m within all of the leaf's allocated time, by what is healthy now, and m within the cap that its owner set. */
 function capGrounds(
   { contract, budgets, request, nodes }: ContractQuestion,
@@ -144,7 +150,7 @@ function capGrounds(
   const message =
     row.capMs !== null && largestMs === row.capMs
       ? `${path} takes minimum runtimes of at most ${spanText(row.capMs)}`
-      : `${gpusText(milliGpus)} for ${hoursText(minRuntimeMs)} are ${gpuHoursText(milliGpus * minRuntimeMs)}, ${path} has ${gpuHoursText(allocated)} allocated in ${spanText(windowMs)}: the largest minimum runtime is ${hoursText(largestMs)}`;
+      : `${gpusText(milliGpus)} for ${hoursText(minRuntimeMs)} are ${gpuHoursText(milliGpus * minRuntimeMs)}, ${path} has ${gpuHoursText(allocated)} allocated in ${spanText(windowMs)}${nothingBecause(claim, presentMilliGpus)}: the largest minimum runtime is ${hoursText(largestMs)}`;
   const largestSeconds = Math.floor(largestMs / 1000);
   const hint =
     largestSeconds > 0 ? `berth run --budget ${path} --min-runtime ${largestSeconds}s …` : 'berth budget tree';

@@ -96,7 +96,16 @@ const cases: [title: string, question: ContractQuestion, want: Want][] = [
   [
     'a budget that claims nothing bears nothing',
     question({ budget: 'capped', minRuntimeSeconds: HOUR }, charging('capped', { capMs: null })),
-    ['quota_exceeded', '/minRuntimeSeconds', /capped has 0 GPU-h allocated.*is 0 h/],
+    [
+      'quota_exceeded',
+      '/minRuntimeSeconds',
+      /capped has 0 GPU-h allocated in 7 d \(it claims nothing: its weight or one above it is 0\).*is 0 h/,
+    ],
+  ],
+  [
+    'any minimum runtime while no GPU is healthy, since nothing is allocated then',
+    question({ budget: 'a/a2', minRuntimeSeconds: HOUR }, { budgets: factsOf({ rows, presentMilliGpus: 0 }) }),
+    ['quota_exceeded', '/minRuntimeSeconds', /a\/a2 has 0 GPU-h allocated in 7 d \(no GPU is healthy now\)/],
   ],
   [
     'a minimum runtime without a budget, naming those that the project may charge',
