@@ -36,5 +36,7 @@ await main(async () => {
     throw new SetupError('berth did not come up', 'node dist/berth.js doctor');
   }
   process.exitCode = await node('quickstart.js');
-  if (flags['stop-after']) await node('berth.js', 'down');
+  if (!flags['stop-after']) return;
+  await node('berth.js', 'down');
+  say('berth is stopped; to go on where it was: npx berth up');
 });

@@ -135,7 +135,13 @@ export function projectGrounds({ ground, forest }: Surroundings, wanted: WantedB
   const each = wanted.projects.flatMap((path, index): readonly ChangeGround[] => {
     const pointer = `/projects/${index}`;
     const known = ground.projects.find((project) => project.path === path);
-    if (known === undefined) return [invalid(pointer, `there is no project ${path}: write domain/project`)];
+    if (known === undefined)
+      return [
+        invalid(
+          pointer,
+          path.includes('/') ? `there is no project ${path}` : `there is no project ${path}: write domain/project`,
+        ),
+      ];
     if (wanted.domainId === null || known.domainId === wanted.domainId) return [];
     return [invalid(pointer, `the project ${path} is of another domain than the budget`)];
   });

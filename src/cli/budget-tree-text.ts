@@ -41,4 +41,4 @@ export function budgetTreeText(
 
 /** What the figures are of. */
 export const treeLegend = ({ use }: Budget): string =>
-  `GPU-hours of the last ${formatSeconds(use.windowSeconds)}; ratio: used / allocated; expected: with what running work is still protected for`;
+  `GPU-hours of the last ${formatSeconds(use.windowSeconds)}; ratio: used / allocated; expected: with what running work is still protected for; running, waiting: GPUs of charged work`;

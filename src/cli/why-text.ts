@@ -47,7 +47,8 @@ function blockerText({ kind, scope, name, resource, need, used, limit }: Why['bl
 
 function queueLines({ queue }: Why): readonly string[] {
   if (queue === null) return [];
-  const ahead = queue.gpusAhead > 0 ? `, ${queue.gpusAhead} GPUs asked for ahead` : '';
+  const ahead =
+    queue.gpusAhead > 0 ? `, ${queue.gpusAhead} ${queue.gpusAhead === 1 ? 'GPU' : 'GPUs'} asked for ahead` : '';
   return [`  queue ${queue.name}: place ${queue.position}${ahead}`];
 }
 

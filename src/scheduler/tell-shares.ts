@@ -51,7 +51,7 @@ function shares(facts: Facts, { leaf, isFirst }: { readonly leaf: string; readon
   const beside = path[split];
   const branch =
     beside === undefined || beside.id === leaf ? '' : ` (${pathText(tree, beside.id)} ${partText(facts, beside)})`;
-  return `${used}${branch}; ${pathText(tree, ahead.id)} ${partText(facts, ahead)} goes first`;
+  return `${used}${branch}; ${pathText(tree, ahead.id)} goes first (${partText(facts, ahead)})`;
 }
 
 /** `1.1 of its share`: of use alone, as `berth budget tree` shows it. */

@@ -186,10 +186,10 @@ describe('what a pass by fair share decides', () => {
       /; its budget A\/x has used 0.74 of its share; it is the first in order$/u,
     );
     expect(world.waiting('s3')?.message).toMatch(
-      /; its budget A\/y has used 0.48 of its share; A\/x 0.74 of its share goes first$/u,
+      /; its budget A\/y has used 0.48 of its share; A\/x goes first \(0.74 of its share\)$/u,
     );
     expect(world.waiting('s4')?.message).toMatch(
-      /; its budget B has used 1.1 of its share; A 0.61 of its share goes first$/u,
+      /; its budget B has used 1.1 of its share; A goes first \(0.61 of its share\)$/u,
     );
     expect(world.waiting('s5')?.message).toMatch(/; it is unallocated: allocated work goes first, and may stop it$/u);
   });

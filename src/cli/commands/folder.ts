@@ -44,6 +44,7 @@ function registerFolders(folder: Command): void {
     .command('ls')
     .summary('folders you may see')
     .option('--trash', 'those in the trash')
+    .addHelpText('after', '\nFiles of a folder: berth folder files FOLDER[:PATH]')
     .action(
       action<{ readonly trash?: boolean }>(async (context, { options }) => {
         const query = options.trash === true ? { state: 'TRASH' as const } : {};

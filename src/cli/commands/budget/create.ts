@@ -14,6 +14,12 @@ export function splitPath(path: string): { readonly name: string; readonly paren
   return at === -1 ? { name: path } : { name: path.slice(at + 1), parent: path.slice(0, at) };
 }
 
+/** Without a project nobody may charge it: it is to be a branch, or to be given one. */
+const nextOf = (path: string, { project = [] }: FieldOptions): string =>
+  project.length > 0
+    ? `charge it: berth run --budget ${path} --min-runtime 1h …`
+    : `budgets below it: berth budget create ${path}/NAME; or who may charge it: berth budget set ${path} --project DOMAIN/PROJECT`;
+
 export function registerBudgetCreate(budget: Command): void {
   budget
     .command('create')
@@ -41,7 +47,7 @@ export function registerBudgetCreate(budget: Command): void {
         await out.done(
           await budgets.create(body),
           BUDGET,
-          `claims follow: berth budget tree; charge it: berth run --budget ${path} --min-runtime 1h …`,
+          `claims follow: berth budget tree; ${nextOf(path, options)}`,
         );
       }),
     );
