@@ -29,7 +29,7 @@ function policyLines(policy: GroupPolicy): readonly (readonly [key: string, valu
     ['backfill', backfillText(policy.backfill)],
     ['decay', decayText(policy.decay)],
     ['preemption', preemptionText(policy.preemption)],
-    ['guarantees', policy.guarantees.map(guaranteeText).join(', ') || 'none'],
+    ['guarantees', guaranteesText(policy)],
     ['maxWait', timeOrNone(policy.maxWaitSeconds)],
     ['maxPending', policy.maxPendingSessions === null ? 'none' : String(policy.maxPendingSessions)],
     ...Object.entries(policy.maxRuntimeSeconds).map(
@@ -65,6 +65,13 @@ function preemptionText({ enabled, mode, scope, order }: GroupPolicy['preemption
   const whom = scope === 'group' ? 'anyone' : `the same ${scope}`;
   const then = mode === 'requeue' ? 'go back to the queue' : 'end';
   return `on: sessions of lower priority of ${whom}, ${order} first; they ${then}`;
+}
+
+/** Budgets take their place: one that is set is not forgotten, and not kept either. */
+function guaranteesText({ guarantees, order }: GroupPolicy): string {
+  const set = guarantees.map(guaranteeText).join(', ');
+  if (set === '') return 'none';
+  return order === 'fair-share' ? `not kept under fair-share, the budgets say who gets what: ${set}` : set;
 }
 
 const guaranteeText = ({ project, gpuCount, returnSeconds }: GroupPolicy['guarantees'][number]): string =>

@@ -80,4 +80,8 @@ test('a group is told with its policy, in the words that group set takes', () =>
   expect(text).toMatch(/preemption +on: sessions of lower priority of the same project, newest first; they go back/);
   expect(text).toMatch(/guarantees +main\/vision: 2 GPU within 10m/);
   expect(text).toMatch(/maxWait +2h\n/);
+  const byBudgets = groupText({ ...group, policy: { ...group.policy, order: 'fair-share' } });
+  expect(byBudgets).toMatch(
+    /guarantees +not kept under fair-share, the budgets say who gets what: main\/vision: 2 GPU/,
+  );
 });
