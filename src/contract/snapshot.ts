@@ -127,6 +127,8 @@ export const snapshotRunningSchema = z.object({
   placedAt: timestampSchema,
   /** When all its kernels ran; null while it starts. Its minimum and maximum runtime count from here. */
   startedAt: timestampSchema.nullable(),
+  /** GPUs × factor in thousandths by the factors of its booking, as it is charged; left out: by the present ones. */
+  milliGpus: z.int().optional(),
   minRuntimeSeconds: z.number(),
   maxRuntimeSeconds: z.number().nullable(),
   gracePeriodSeconds: z.number(),

@@ -118,7 +118,7 @@ const add = (sums: Map<string, number>, id: string, amount: number): void => {
   sums.set(id, (sums.get(id) ?? 0) + amount);
 };
 
-/** Protected until the end of its minimum, or until it is gone if it ends before; all of it while it starts. */
+/** Protected until the end of its minimum, or until it is gone if it ends before; all of it while it starts. By the factors that it is charged with. */
 function addCommitted(
   { loads, growth }: { readonly loads: Map<string, GpuTime>; readonly growth: Map<string, number> },
   { nodes, running, budgets }: Base,
@@ -133,7 +133,7 @@ function addCommitted(
     }));
     const startMs = session.startedAt === null ? nowMs : msOf(session.startedAt);
     const run = {
-      milliGpus: milliGpusHeld(budgets?.factors ?? {}, rooms),
+      milliGpus: session.milliGpus ?? milliGpusHeld(budgets?.factors ?? {}, rooms),
       startMs,
       minRuntimeMs: Math.min(
         minRuntimeMsOf(session),

@@ -89,6 +89,21 @@ describe('worked examples of the budgets page, by a pass', () => {
     expect(stopped).toEqual([]);
   });
 
+  test('what runs is committed by the factor of its booking, whatever the factor is now', () => {
+    const pending = [asks(3, 'x', 8, 1), asks(4, 'y', 8, 1)];
+    const world = (milliGpus?: number) =>
+      fairShare(
+        { ...TWO, use: { y: 20 }, factors: { 'sim-24g': 4000 } },
+        {
+          nodes: nodes(2),
+          running: [runs(1, 'x', { gpus: 8, m: 3, ago: 1 }, milliGpus === undefined ? {} : { milliGpus })],
+          pending,
+        },
+      );
+    expect(decided(world()).placed).toEqual(['s4']);
+    expect(decided(world(8000)).placed).toEqual(['s3']);
+  });
+
   test('11: the latest are taken first, and the last taken is put back when it is not needed', () => {
     const running = [
       runs(1, 'x', { gpus: 8, m: 1, ago: 9 }),

@@ -102,6 +102,7 @@ describe('what is charged', () => {
     const snapshot = await ledger.store.planning.snapshot('default');
     const budgetOf = (session: string) => snapshot?.running.find((one) => one.id === session)?.budgetId;
     expect([budgetOf(gang), budgetOf(plain)]).toEqual([id, id]);
+    expect(snapshot?.running.find((one) => one.id === gang)).toMatchObject({ milliGpus: 2000 });
     expect(await leafOf(id)).toMatchObject({ runningMilliGpus: 2000, openSessions: 2 });
     for (const one of [gang, plain]) await end(one);
     await pass();

@@ -5,7 +5,7 @@ import { sql } from '../sql.js';
 interface RunningRow
   extends Omit<
     SnapshotRunning,
-    'kernels' | 'budgetId' | 'minRuntimeSeconds' | 'maxRuntimeSeconds' | 'gracePeriodSeconds'
+    'kernels' | 'budgetId' | 'milliGpus' | 'minRuntimeSeconds' | 'maxRuntimeSeconds' | 'gracePeriodSeconds'
   > {
   readonly min_runtime_ms: number;
   readonly max_runtime_ms: number | null;
@@ -61,27 +61,36 @@ interface RoomRow {
   readonly gpuCount: number;
   readonly gpuMemoryBytes: number;
   readonly budgetId: SnapshotRunning['budgetId'];
+  readonly milliGpus: number;
 }
-type Rooms = ReadonlyMap<string, { readonly budgetId: SnapshotRunning['budgetId']; readonly kernels: SnapshotRoom[] }>;
+interface Roomed {
+  readonly budgetId: SnapshotRunning['budgetId'];
+  milliGpus: number;
+  readonly kernels: SnapshotRoom[];
+}
+type Rooms = ReadonlyMap<string, Readonly<Roomed>>;
 
 /** The budget is the one of the booking, by what counts now; none where it is not charged though it has a minimum runtime. */
 async function readRooms(tx: Runner, group: string): Promise<Rooms> {
   const held = await readHeld(tx, group);
   const rows = await tx.rows<RoomRow>(sql`
     SELECT r.session_id AS session, r.id AS reservation, r.kernel_id AS "kernelId", r.node, r.cpu_milli AS "cpuMilli",
-      r.memory_bytes AS "memoryBytes", r.gpu_count AS "gpuCount", r.gpu_memory_bytes AS "gpuMemoryBytes",
+      r.memory_bytes AS "memoryBytes", r.gpu_count AS "gpuCount", r.gpu_memory_bytes AS "gpuMemoryBytes", r.milli_gpus AS "milliGpus",
       CASE WHEN r.budget_id IS NOT NULL AND (r.allocated OR s.min_runtime_ms = 0) THEN (
         SELECT h.home FROM budget_homes h WHERE h.id = r.budget_id) END AS "budgetId"
     FROM reservations r JOIN sessions s ON s.id = r.session_id AND s.attempt = r.attempt
     WHERE r.released_at IS NULL AND ${ofGroup(group)} ORDER BY r.kernel_id`);
-  const rooms = new Map<string, { budgetId: SnapshotRunning['budgetId']; kernels: SnapshotRoom[] }>();
-  for (const { session, reservation, kernelId, node, budgetId, ...asked } of rows) {
+  const rooms = new Map<string, Roomed>();
+  for (const { session, reservation, kernelId, node, budgetId, milliGpus, ...asked } of rows) {
     const { devices = [], memoryBytes = null } = held.get(reservation) ?? {};
     const slots = memoryBytes === null ? asked : { ...asked, gpuMemoryBytes: memoryBytes };
     const room = { kernelId, node, deviceIds: devices, slots };
     const found = rooms.get(session);
-    if (found === undefined) rooms.set(session, { budgetId, kernels: [room] });
-    else found.kernels.push(room);
+    if (found === undefined) rooms.set(session, { budgetId, milliGpus, kernels: [room] });
+    else {
+      found.kernels.push(room);
+      found.milliGpus += milliGpus;
+    }
   }
   return rooms;
 }
