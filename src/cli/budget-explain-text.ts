@@ -31,11 +31,17 @@ const forkTable = (siblings: readonly Sibling[], now: Date): string =>
       { head: 'WEIGHT', of: ({ weight }) => String(weight) },
       { head: 'USED', of: ({ usedGpuSeconds }) => gpuHours(usedGpuSeconds) },
       { head: 'COMMITTED', of: ({ committedGpuSeconds }) => gpuHours(committedGpuSeconds) },
-      { head: 'LOAD/WEIGHT', of: ({ loadPerWeight }) => (loadPerWeight === null ? 'last' : gpuHours(loadPerWeight)) },
+      { head: 'LOAD/WEIGHT', of: ({ loadPerWeight }) => (loadPerWeight === null ? 'last' : compared(loadPerWeight)) },
       { head: 'WAITING', of: ({ pendingSessions }) => String(pendingSessions) },
     ],
     { isWide: false, now },
   );
+
+/** Three digits that count, where two decimals would make all alike: `0.0056`. */
+const compared = (gpuSeconds: number): string => {
+  const hours = gpuSeconds / 3600;
+  return hours < 1 ? String(Number(hours.toPrecision(3))) : gpuHours(gpuSeconds);
+};
 
 const indent = (text: string): string => text.replace(/^/gm, '    ');
 

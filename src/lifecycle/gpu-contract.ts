@@ -9,7 +9,12 @@ export interface ContractTerms {
   readonly unallocatedGraceSeconds: number;
 }
 
-const seconds = (amount: number): string => `${Math.round(amount * 1000) / 1000} s`;
+const rounded = (amount: number): number => Math.round(amount * 1000) / 1000;
+/** `2 h` where hours are whole, `90 min` where minutes are, else `10.5 s`. */
+const seconds = (amount: number): string => {
+  if (amount >= 3600 && amount % 3600 === 0) return `${amount / 3600} h`;
+  return amount >= 120 && amount % 60 === 0 ? `${amount / 60} min` : `${rounded(amount)} s`;
+};
 
 /** What a session was promised for its GPU-time, in a group that orders by fair share. */
 export function contractOf(terms: ContractTerms): NonNullable<Session['contract']> {

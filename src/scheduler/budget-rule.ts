@@ -60,4 +60,5 @@ function shareText({ tree, claims, queue, budgets }: FairShare, id: string): str
   return `${pathText(tree, id)} (${part})`;
 }
 
-export const rounded = (part: number): string => String(Number(part.toFixed(2)));
+/** Two decimals, and two digits that count of what is less than a tenth: two small parts are still told apart. */
+export const rounded = (part: number): string => String(Number(part < 0.1 ? part.toPrecision(2) : part.toFixed(2)));

@@ -92,7 +92,7 @@ test('an explanation tells the fork, who is ahead and why, the hours behind it, 
       {
         below: 'a',
         siblings: [
-          { ...sibling, budget: 'a/a2', loadPerWeight: 0, isOnPath: false },
+          { ...sibling, budget: 'a/a2', loadPerWeight: 20, isOnPath: false },
           { ...sibling, budget: 'a/a1', loadPerWeight: 60 * HOUR, isOnPath: true },
         ],
       },
@@ -116,6 +116,7 @@ test('an explanation tells the fork, who is ahead and why, the hours behind it, 
   const text = budgetExplainText(explanation, NOW);
   expect(text).toMatch(/^place 2 of 2 in default\n {2}charged to a\/a1\n {2}may be stopped by: nobody while it waits/);
   expect(text).toMatch(/> a\/a1 +50 +3000 +0 +60 +1/);
+  expect(text).toMatch(/ {3}a\/a2 +50 +3000 +0 +0\.00556 +1/);
   expect(text).toContain('other: a/a2 has had less');
   expect(text).toContain('greedy of ann in a/a1: 64 GPU-h (16 GPUs since 4h)');
 });

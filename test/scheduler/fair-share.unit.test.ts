@@ -36,7 +36,7 @@ describe('worked examples of the budgets page, by a pass', () => {
     expect(stopped).toEqual(['r1']);
     expect(plan.holds).toMatchObject([{ sessionId: sessionId(3), victims: [sessionId(1)] }]);
     expect(plan.stops[0]?.message).toContain(
-      'x (0.01 of its share used or promised) is more over-served than y (0 of its share used or promised)',
+      'x (0.012 of its share used or promised) is more over-served than y (0 of its share used or promised)',
     );
     expect(waiting('s3')?.reason).toBe('waiting_for_victims');
   });
