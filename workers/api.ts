@@ -64,7 +64,14 @@ async function createApp(store: Store, door: TemporalDoor): Promise<FastifyInsta
   const seal = await readSeal(config.sealingKeyFile);
   const signer = await readTokenSigner(config.signingKeyFile);
   const { storageUrl, gatewayUrl, appsUrl } = config;
-  const options = { ...DEFAULT_OPTIONS, version: VERSION, storageUrl, gatewayUrl, appsUrl, volumes: Object.keys(config.volumes) };
+  const options = {
+    ...DEFAULT_OPTIONS,
+    version: VERSION,
+    storageUrl,
+    gatewayUrl,
+    appsUrl,
+    volumes: Object.keys(config.volumes),
+  };
   const app = await startApi({ store, door, seal, signer, registry, log, options });
   if (config.metricsPort !== undefined) {
     const server = await startMetricsServer(registry, config.metricsPort);

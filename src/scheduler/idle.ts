@@ -57,6 +57,12 @@ function combined(findings: readonly IdleFinding[], when: 'all' | 'any'): Standi
   return when === 'all' ? allOf(standings) : anyOf(standings);
 }
 
+/** Since when it is low, and when the window has passed. */
+interface Span {
+  readonly sinceMs: number;
+  readonly dueMs: number;
+}
+
 interface Timed {
   readonly state: IdleVerdict['state'];
   readonly step: IdleStep;
@@ -66,11 +72,16 @@ interface Timed {
 
 /**
  * Between the warning and the end lies the policy's time at least, whatever it was idle before: also when the policy was
- * attached, or made shorter, a moment ago. No end within the minimum runtime.
+ * attached, or made shorter, a moment ago. No end within the minimum runtime. What was used after the warning is warned
+ * anew, also where the window is no longer than the warning.
  */
-function timed({ policy, protectedUntilMs, warnedAtMs }: IdleSubject, dueMs: number, nowMs: number): Timed {
+function timed({ policy, protectedUntilMs, warnedAtMs }: IdleSubject, low: Span, nowMs: number): Timed {
   const warningMs = policy.warningSeconds * 1000;
-  const earliestMs = Math.max(dueMs, protectedUntilMs);
+  const earliestMs = Math.max(low.dueMs, protectedUntilMs);
+  if (warnedAtMs !== null && low.sinceMs > warnedAtMs) {
+    const reclaimMs = Math.max(earliestMs, nowMs + warningMs);
+    return { state: 'counting', step: 'clear', reclaimMs, warnedMs: null };
+  }
   if (nowMs < earliestMs - warningMs) {
     const step = warnedAtMs === null ? 'none' : 'clear';
     return { state: 'counting', step, reclaimMs: earliestMs, warnedMs: null };
@@ -106,7 +117,7 @@ export function idleDecision(subject: IdleSubject, nowMs: number): IdleDecision 
     const [nextLookMs = null] = [...staleMs(subject, nowMs)].sort((a, b) => a - b);
     return { verdict: { ...none, message: idleText(none) }, step, nextLookMs };
   }
-  const { step, warnedMs, ...times } = timed(subject, standing.dueMs, nowMs);
+  const { step, warnedMs, ...times } = timed(subject, standing, nowMs);
   const { state, reclaimMs } = times;
   const verdict = {
     state,

@@ -23,7 +23,7 @@ export interface FileIn {
   readonly folder: string;
   readonly path: string;
 }
-interface PlaceIn {
+export interface PlaceIn {
   readonly folder: string;
   readonly path?: string | undefined;
 }
