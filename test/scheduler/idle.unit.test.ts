@@ -71,6 +71,16 @@ test.each<[string, IdleSubject, state: string, step: string]>([
     'active',
     'clear',
   ],
+  [
+    'used after the warning, by a window as short as that: the warning is taken back, and given anew',
+    subject({
+      policy: { utilization: { windowSeconds: 60 } },
+      kernels: [kernel({ cpu: low(MINUTE) })],
+      ...warned(HOUR),
+    }),
+    'counting',
+    'clear',
+  ],
   ['one busy kernel of two', subject({ kernels: [kernel(), kernel({ cpu: high })] }), 'active', 'none'],
   ['a busy GPU beside an idle processor', subject({ kernels: [kernel({ gpu: high })] }), 'active', 'none'],
   ['an idle GPU beside an idle processor', subject({ kernels: [kernel({ gpu: low(2 * HOUR, 1) })] }), 'warned', 'warn'],
