@@ -49,6 +49,8 @@ beforeAll(async () => {
     BERTH_API_PORT: String(port),
     BERTH_API_URL: base,
     BERTH_STORAGE_URL: 'http://127.0.0.1:9',
+    BERTH_GATEWAY_URL: 'http://127.0.0.1:9',
+    BERTH_APPS_URL: 'http://apps.localhost:9',
     BERTH_VOLUMES: JSON.stringify({ main: dir }),
     BERTH_NODE_NAME: 'node-1',
     BERTH_NODE_TOKEN: 'berthnode_test',

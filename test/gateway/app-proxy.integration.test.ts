@@ -263,8 +263,9 @@ describe('WebSockets', () => {
     await eventually('everybody is in', async () => (await ask('/', '')).status === 200);
     const socket = here.socket(notebook, '/echo');
     await once(socket, 'open');
+    const closed = once(socket, 'close');
     await share({ sharing: 'me' });
-    await once(socket, 'close');
+    await closed;
   });
 });
 

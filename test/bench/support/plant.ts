@@ -83,6 +83,8 @@ export async function startPlant({ cpus, gpus }: PlantOptions): Promise<Plant> {
     DATABASE_URL: postgres.url,
     BERTH_API_PORT: String(apiPort),
     BERTH_STORAGE_URL: 'http://127.0.0.1:9',
+    BERTH_GATEWAY_URL: 'http://127.0.0.1:9',
+    BERTH_APPS_URL: 'http://apps.localhost:9',
     BERTH_SEALING_KEY_FILE: secrets.sealingKeyFile,
     BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
     BERTH_BOOTSTRAP_KEY_FILE: secrets.bootstrapKeyFile,
