@@ -23,9 +23,12 @@ export async function runTerminal({ exec }: Pick<Containers, 'exec'>, socket: We
   const input = new PassThrough();
   const gone = new AbortController();
   socket.on('error', () => socket.terminate());
-  const running: { exec?: RunningExec } = {};
+  const running: Flow['running'] = {};
+  const atEnd = new Promise<void>((resolve) => (running.atEnd = resolve));
   const started = await firstMessage(socket, (data, isBinary) => take(data, isBinary, { socket, input, running }));
   if (started === undefined) return socket.close(CLOSE_INVALID, 'the first message says what to run');
+  // A terminal's input ends by the key for it: closing the stream would hang the command up before it has answered.
+  void atEnd.then(() => (started.tty ? input.write(END_OF_TRANSMISSION) : input.end()));
   socket.on('close', () => {
     if (!input.writableEnded) input.end(started.tty ? END_OF_TRANSMISSION : '');
     setTimeout(() => gone.abort(), LEAVE_MS).unref();
@@ -45,7 +48,7 @@ export async function runTerminal({ exec }: Pick<Containers, 'exec'>, socket: We
 
 interface Flow {
   readonly input: PassThrough;
-  readonly running: { exec?: RunningExec };
+  readonly running: { exec?: RunningExec; atEnd?: () => void };
 }
 
 function optionsOf(start: TerminalStart, { input, running, gone }: Flow & { readonly gone: AbortController }) {
@@ -92,7 +95,7 @@ function take(
     return;
   }
   const control = terminalControlSchema.safeParse(parsed(data)).data;
-  if (control?.type === 'eof') input.end();
+  if (control?.type === 'eof') running.atEnd?.();
   if (control?.type === 'resize') void running.exec?.resize(control);
 }
 

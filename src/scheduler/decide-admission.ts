@@ -86,7 +86,10 @@ function unknownGrounds({ asked, project, isMember, group, folders }: AdmissionQ
           : `you are in no project named ${asked.project}`,
       ),
     );
-  else if (!isMember) grounds.push(invalid('/project', `you are not a member of ${project.name}`));
+  else if (!isMember)
+    grounds.push(
+      invalid('/project', `you are not a member of ${project.name}: berth project add-member ${project.name} YOU`),
+    );
   if (group === null) grounds.push(invalid('/group', `there is no resource group named ${asked.group}`));
   else if (!group.mayUse) grounds.push(invalid('/group', `your project may not use the resource group ${asked.group}`));
   folders.forEach(({ asked: folder, found, lacks }, index) => {

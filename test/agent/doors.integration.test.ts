@@ -106,6 +106,16 @@ test('without a terminal both streams stay apart, input comes in order and its e
   expect(heard).toEqual({ stdout: parts.join(''), stderr: 'bad\n', end: { exitCode: 0 } });
 });
 
+test('input that ends at once hangs no command of a terminal up', async () => {
+  const socket = await terminal({ command: ['sh', '-c', 'sleep 0.3; echo said; exit 3'], tty: true });
+  const heard = listen(socket);
+  await once(socket, 'open');
+  socket.send(JSON.stringify({ type: 'eof' }));
+  await once(socket, 'close');
+  expect(heard.stdout).toContain('said');
+  expect(heard.end).toEqual({ exitCode: 3 });
+});
+
 test('a shell at its prompt leaves when its client goes', async () => {
   const socket = await terminal({ command: ['sh', '-c', 'echo $$ > /tmp/shell; exec sh'], tty: true });
   const heard = listen(socket);
