@@ -11,7 +11,7 @@ import { closingCheck } from './support/closing-check.js';
 import { startPrivateEngine } from './support/private-engine.js';
 
 /** `npm test` runs a sample by its seed; `npm run test:chaos` runs all. */
-const SAMPLE = { count: 6, seconds: 150 };
+const SAMPLE = { count: 5, seconds: 120 };
 const CASE_SECONDS_MAX = 420;
 
 const seed = Number(process.env['BERTH_CHAOS_SEED'] || Date.now() % 2 ** 31);
