@@ -109,7 +109,7 @@ export async function openTusUploads(
   placing: Placing,
 ): Promise<TusUploads> {
   const uploads = openUploads(volume.path, placing);
-  const { records, store, drop } = uploads;
+  const { records, store } = uploads;
   const finish = createFinish(volume.path, placing, uploads);
   /** Chosen before tus sees the request, so that what is known of an upload is written first. */
   const ids = new WeakMap<object, string>();
@@ -121,7 +121,7 @@ export async function openTusUploads(
     onUploadFinish: async (_request, { id }) => ({ headers: { 'x-berth-sha256': (await finish(id)).sha256 } }),
     onResponseError: (_request, error) => asTusError(error),
   });
-  server.on('POST_TERMINATE', (_request, _response, id) => void drop(id).catch(() => undefined));
+  server.on('POST_TERMINATE', (_request, _response, id) => void uploads.drop(id).catch(() => undefined));
   for (const [id, record] of await records.open(KEPT_MS)) uploads.hold(id, record);
 
   return {
@@ -135,7 +135,7 @@ export async function openTusUploads(
       answerProblems(response);
       await server.handle(request, response);
       const isMade = response.statusCode < 300;
-      if (!isMade || store.isFull(id)) await drop(id);
+      if (!isMade || store.isFull(id)) await uploads.drop(id);
       return isMade;
     },
     async finishIfWhole(id) {
@@ -145,11 +145,11 @@ export async function openTusUploads(
     async pass(id, { request, response }) {
       answerProblems(response);
       await server.handle(request, response);
-      if (store.isFull(id)) await drop(id); // its bytes are in the way of others
+      if (store.isFull(id)) await uploads.drop(id); // its bytes are in the way of others
     },
     async sweep() {
       const open = new Set((await records.open(KEPT_MS)).map(([id]) => id));
-      for (const id of uploads.heldBut(open)) await drop(id);
+      for (const id of uploads.heldBut(open)) await uploads.drop(id);
     },
   };
 }

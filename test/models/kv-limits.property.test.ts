@@ -7,19 +7,17 @@ import { gpu, tenant } from './gpu.js';
 
 const MIB = 2 ** 20;
 const bytes = (most: number) => fc.integer({ min: 1, max: most * MIB });
-const anyTenant = fc
-  .record({
-    phase: fc.constantFrom('ACTIVE', 'SLEEPING', 'WAKING', 'STARTING'),
-    footprintBytes: bytes(4000),
-    kvFloorBytes: bytes(900),
-    kvUsedBytes: bytes(900),
-    residueBytes: fc.option(bytes(300)),
-    priority: fc.integer({ min: 0, max: 9 }),
-    load: fc.option(fc.record({ running: fc.nat(9), waiting: fc.nat(9) })),
-    kvMaxBytes: fc.option(bytes(2000)),
-    isWakeAsked: fc.boolean(),
-  })
-  .map((fields) => ({ ...fields, phase: fields.phase as Tenant['phase'] }));
+const anyTenant = fc.record({
+  phase: fc.constantFrom<Tenant['phase'][]>('ACTIVE', 'SLEEPING', 'WAKING', 'STARTING'),
+  footprintBytes: bytes(4000),
+  kvFloorBytes: bytes(900),
+  kvUsedBytes: bytes(900),
+  residueBytes: fc.option(bytes(300)),
+  priority: fc.integer({ min: 0, max: 9 }),
+  load: fc.option(fc.record({ running: fc.nat(9), waiting: fc.nat(9) })),
+  kvMaxBytes: fc.option(bytes(2000)),
+  isWakeAsked: fc.boolean(),
+});
 const tenants = fc
   .array(anyTenant, { minLength: 1, maxLength: 12 })
   .map((list) => list.map((fields, n) => tenant(`m${n}`, fields)));

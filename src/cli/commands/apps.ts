@@ -33,7 +33,10 @@ export function registerApps(program: Command): void {
       action<OpenOptions>(async ({ client, out }, { args: [session = '', named], options }) => {
         const berth = await client();
         const port = named ?? (await onlyPort(berth, session));
-        const opened = await berth.apps.open(session, port, options.path === undefined ? {} : { path: options.path });
+        const opened = await berth.apps.open(
+          { session, port },
+          options.path === undefined ? {} : { path: options.path },
+        );
         if (out.isData) return out.data(opened);
         if (options.print !== true && !out.isQuiet && showInBrowser(opened.url)) {
           return out.say(`opening ${new URL(opened.url).origin}`);
@@ -72,7 +75,7 @@ function registerSharing(program: Command): void {
         const berth = await client();
         const port = named ?? (await onlyPort(berth, session));
         const how = { sharing, ...(seconds === undefined ? {} : { expiresInSeconds: Math.round(seconds) }) };
-        const shared = await berth.apps.share(session, port, how);
+        const shared = await berth.apps.share({ session, port }, how);
         if (out.isData) return out.data(shared);
         out.line(shared.link ?? shared.url);
         out.say(`${WHO[sharing]}; to end that: berth unshare ${session} ${port}`);
@@ -87,7 +90,7 @@ function registerSharing(program: Command): void {
       action(async ({ client, out }, { args: [session = '', named] }) => {
         const berth = await client();
         const port = named ?? (await onlyPort(berth, session));
-        const shared = await berth.apps.share(session, port, { sharing: 'me' });
+        const shared = await berth.apps.share({ session, port }, { sharing: 'me' });
         await out.done(shared, APP, 'open to its owner alone; what others had open is cut');
       }),
     );

@@ -122,8 +122,8 @@ const gpuContractOf = (row: SessionRow): Session['contract'] =>
 
 export function toSession(row: SessionRow): Session {
   const { spec, cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, host_ports, kernels, ...others } = row;
-  const { min_runtime_ms, grace_ms, expected_start, expected_basis, ...further } = others;
-  const { unallocated_grace_seconds, charges_leaf, ...rest } = further;
+  const { min_runtime_ms, grace_ms: _grace, expected_start, expected_basis, ...further } = others;
+  const { unallocated_grace_seconds: _seconds, charges_leaf: _charges, ...rest } = further;
   const contract = { startedAt: row.startedAt, minRuntimeSeconds: min_runtime_ms / 1000 };
   const isExpected = row.state === 'PENDING' && expected_basis !== null;
   return {
