@@ -223,7 +223,16 @@ test('a quota that is reached in the middle refuses an upload of unknown length 
   const { bytes: used, reservedBytes } = await usage();
   expect((await admit('stream', used + reservedBytes + 1_000_000, null)).status).toBe(204);
   const jwt = await token('write', 'stream.bin', { jti: 'stream', admitted: true });
-  const body = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
+  let parts = 256;
+  const body = new ReadableStream({
+    // Not in one breath: fetch goes on to read what it has nobody to send to, and nothing else would run.
+    async pull(controller) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (parts === 0) return controller.close();
+      parts -= 1;
+      controller.enqueue(new Uint8Array(65_536));
+    },
+  });
   const init = { method: 'PUT', headers: bearer(jwt), body, duplex: 'half' } as RequestInit;
   const status = await fetch(`${url}/v1/folders/${folderId}/stream.bin`, init).then(
     (answer) => answer.status,
