@@ -76,8 +76,8 @@ async function submit(stage: Stage, client: Client, { label, cpuMilli, ...spec }
 async function experiment(scene: Scene): Promise<void> {
   const { options, stage, alice, bob, carol, folder } = scene;
   await mustHaveNoPolicy(options);
-  const mounts = [{ folder, target: '/work' }];
-  const writes = `dd if=/dev/urandom of=/work/${FILE} bs=65536 count=16 2>/dev/null; sync; ${SLEEPS}`;
+  const mounts = [{ folder, target: '/data' }];
+  const writes = `dd if=/dev/urandom of=/data/${FILE} bs=65536 count=16 2>/dev/null; sync; ${SLEEPS}`;
   const command = ['sh', '-c', writes];
   const { id } = await submit(stage, alice, {
     label: 'notebook',
@@ -142,7 +142,7 @@ async function reclaimed(scene: Scene, before: string): Promise<void> {
   if (told[0]?.cause !== 'idle-warning') throw new CliError('expected: a warning before the end; seen: none');
   options.say(`  warned: ${told[0].message}`);
 
-  const mounts = [{ folder, target: '/work', readOnly: true }];
+  const mounts = [{ folder, target: '/data', readOnly: true }];
   const fresh: Wanted = { label: 'fresh', kind: 'batch', command: ['sh', '-c', SLEEPS], mounts, cpuMilli: 1000 };
   const { id } = await submit(stage, alice, fresh);
   await stage.until('a fresh session mounts the folder', [isState('fresh', 'RUNNING'), isState('worker', 'RUNNING')]);
@@ -176,7 +176,7 @@ async function sha256In(client: Client, session: string): Promise<string> {
     const text = await outputOf(client, session, [
       'sh',
       '-c',
-      `test $(stat -c %s /work/${FILE}) = 1048576 && sha256sum /work/${FILE}`,
+      `test $(stat -c %s /data/${FILE}) = 1048576 && sha256sum /data/${FILE}`,
     ]);
     return /^[0-9a-f]{64}\b/.exec(text)?.[0];
   });
