@@ -46,7 +46,7 @@ const CASES: readonly { readonly name: string; readonly limitMs: number; readonl
   { name: 'conservative, 1000 wait on 1000 nodes', limitMs: 500, input: () => backfilled('conservative', false) },
   { name: 'conservative with preemption, the same', limitMs: 500, input: () => backfilled('conservative', true) },
   {
-    name: 'fair-share pass, 128 nodes × 8 GPUs, 2048 pending, 200 budgets on 4 levels',
+    name: 'fair-share pass, 128 nodes × 8 GPUs, 2048 pending, 200 budgets on 4 levels, nobody starts or stops',
     limitMs: 80,
     input: () => settled(fairShareCase({ nodes: 128, pending: 2600, percent: 100 }), 2048),
   },

@@ -9,6 +9,8 @@ import { EXIT } from '../exit-codes.js';
 
 export interface Replay {
   readonly passes: number;
+  /** Lines that a killed worker did not write to their end: left out, and said. */
+  readonly cut?: number;
   /** Of the first pass that differs; null: none does. */
   readonly difference: (Difference & { readonly line: number; readonly group: string; readonly now: string }) | null;
 }
@@ -20,25 +22,37 @@ export async function replay(file: string): Promise<Replay> {
   });
   let line = 0;
   let passes = 0;
+  let cut = 0;
+  let firstCut: number | null = null;
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     line += 1;
     if (text.trim() === '') continue;
     const record = recordOf(text, { file, line });
+    if (record === null) {
+      cut += 1;
+      firstCut ??= line;
+      continue;
+    }
     const difference = replayPass(record, (plan) => planSchema.parse(plan));
     passes += 1;
     if (difference !== null)
-      return { passes, difference: { ...difference, line, group: record.plan.group, now: record.now } };
+      return {
+        passes,
+        ...(cut > 0 && { cut }),
+        difference: { ...difference, line, group: record.plan.group, now: record.now },
+      };
   }
+  if (passes === 0 && firstCut !== null) throw usageError(`${file}: line ${firstCut} is not JSON`);
   if (passes === 0) throw usageError(`${file} holds no pass`, 'BERTH_RECORD_PASSES=FOLDER records them');
-  return { passes, difference: null };
+  return { passes, ...(cut > 0 && { cut }), difference: null };
 }
 
-function recordOf(text: string, { file, line }: { readonly file: string; readonly line: number }): PassRecord {
+function recordOf(text: string, { file, line }: { readonly file: string; readonly line: number }): PassRecord | null {
   let content: unknown;
   try {
     content = JSON.parse(text);
-  } catch (error) {
-    throw usageError(`${file}: line ${line} is not JSON: ${error instanceof Error ? error.message : ''}`);
+  } catch {
+    return null;
   }
   const parsed = passRecordSchema.safeParse(content);
   if (parsed.success) return parsed.data;
@@ -48,8 +62,10 @@ function recordOf(text: string, { file, line }: { readonly file: string; readonl
   );
 }
 
-export function replayText({ passes, difference }: Replay): string {
-  if (difference === null) return `${passes} ${passes === 1 ? 'pass' : 'passes'}, same decisions`;
+export function replayText({ passes, cut = 0, difference }: Replay): string {
+  const left =
+    cut === 0 ? '' : `; ${cut} ${cut === 1 ? 'line that breaks off was' : 'lines that break off were'} left out`;
+  if (difference === null) return `${passes} ${passes === 1 ? 'pass' : 'passes'}, same decisions${left}`;
   const { line, group, now, at, recorded, replayed } = difference;
   const show = (value: unknown): string => JSON.stringify(value) ?? 'nothing';
   return [
