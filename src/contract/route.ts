@@ -19,6 +19,7 @@ export interface Route {
     | 'budgets'
     | 'folders'
     | 'apps'
+    | 'models'
     | 'tenancy'
     | 'system';
   readonly params?: z.ZodObject;
