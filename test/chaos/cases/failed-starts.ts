@@ -57,12 +57,19 @@ const stateEvent = (events: readonly SessionEvent[], ...to: string[]): SessionEv
   return found;
 };
 
-/** The end is written by the ledger's own release, and says that the node had released before; the next is placed after. */
+const momentOf = ({ at }: SessionEvent): number => Date.parse(at);
+
+/**
+ * The end is written by the ledger's own release, and says that the node had released before. What the platform failed is
+ * tried again after a while, and the next one may have its turn meanwhile: what was tried before that had been released by then.
+ */
 function releasedInOrder(failed: readonly SessionEvent[], next: readonly SessionEvent[]): void {
   const end = stateEvent(failed, 'ERROR', 'TERMINATED');
   expect(end.data).toMatchObject({ nodeReleased: true });
-  expect(Date.parse(end.at)).toBeGreaterThanOrEqual(Date.parse(stateEvent(failed, 'TERMINATING').at));
-  expect(Date.parse(stateEvent(next, 'SCHEDULED').at)).toBeGreaterThanOrEqual(Date.parse(end.at));
+  expect(momentOf(end)).toBeGreaterThanOrEqual(momentOf(stateEvent(failed, 'TERMINATING')));
+  const placed = momentOf(stateEvent(next, 'SCHEDULED'));
+  const before = failed.filter((event) => event.kind === 'state' && momentOf(event) <= placed);
+  expect(before.at(-1)?.to).toMatch(/^(PENDING|ERROR|TERMINATED)$/);
 }
 
 /** The first in the queue holds every device; the next one needs them all. */
