@@ -17,7 +17,7 @@ export default defineConfig({
   test: {
     projects: [
       project('unit', 10, 2),
-      project('property', 120, 2),
+      project('property', 900, 2),
       project('workflow', 120, 2),
       project('integration', 120, 2),
       project('e2e', 300, 1),

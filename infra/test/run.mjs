@@ -3,10 +3,12 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { PROJECT_ROOT, say } from '../setup/common.mjs';
-import { CHECK_STAGES, CHECKS, PROJECTS, SETUP } from './parts.mjs';
+import { BUILD, LANES, PROJECTS, SETUP } from './parts.mjs';
 import { readReport } from './vitest-report.mjs';
 
 const RESULTS = join(PROJECT_ROOT, 'test-results');
@@ -18,8 +20,8 @@ const result = { passed: 0, failures: [] };
 const fail = (part, title, reason) => result.failures.push({ part, title, reason });
 const seconds = (sinceMs) => `${((performance.now() - sinceMs) / 1000).toFixed(1)} s`;
 
-/** Runs a program in a group of its own, so that at the limit all it started ends with it. */
-function runLimited(command, { minutes, env = {}, isQuiet = false }) {
+/** Runs a program in a group of its own, so that at the limit all it started ends with it. With a `prefix` its lines are shown. */
+function runLimited(command, { minutes, nice, env = {}, prefix }) {
   return new Promise((resolve) => {
     const [program, ...args] = command;
     let output = '';
@@ -30,6 +32,7 @@ function runLimited(command, { minutes, env = {}, isQuiet = false }) {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    if (nice > 0 && child.pid !== undefined) setPriority(child.pid, nice);
     const end = () => {
       try {
         process.kill(-child.pid, 'SIGKILL');
@@ -43,9 +46,9 @@ function runLimited(command, { minutes, env = {}, isQuiet = false }) {
     }, minutes * 60_000);
     process.once('exit', end);
     for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (data) => {
-        output += data;
-        if (!isQuiet) process.stderr.write(data);
+      createInterface({ input: stream }).on('line', (line) => {
+        output += `${line}\n`;
+        if (prefix !== undefined) process.stderr.write(`${prefix}${line}\n`);
       });
     }
     const settle = (code) => {
@@ -79,9 +82,9 @@ async function setUp() {
   return broken;
 }
 
-async function check({ name, command, minutes }) {
+async function check({ name, command, minutes }, nice = 0) {
   const sinceMs = performance.now();
-  const { code, output, isLate } = await runLimited(command, { minutes, isQuiet: true });
+  const { code, output, isLate } = await runLimited(command, { minutes, nice });
   if (code === 0) {
     result.passed += 1;
     say(`passed  ${name} (${seconds(sinceMs)})`);
@@ -91,11 +94,7 @@ async function check({ name, command, minutes }) {
   fail(name, name, isLate ? `not done within ${minutes} minutes` : `ended with code ${code}`);
 }
 
-async function checkLane(parts) {
-  for (const part of parts.filter(isWanted)) await check(part);
-}
-
-async function runProject({ name, needs, minutes }, broken, { paths = [], env = {} } = {}) {
+async function runProject({ name, needs, minutes }, broken, { paths = [], env = {}, nice = 0 } = {}) {
   const missing = ['packages', ...needs].filter((part) => broken.has(part));
   if (missing.length > 0) {
     return fail(name, `the tests of "${name}" could not run`, missing.map((part) => broken.get(part)).join('; '));
@@ -106,7 +105,7 @@ async function runProject({ name, needs, minutes }, broken, { paths = [], env = 
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const command = [process.execPath, vitest, 'run', '--project', name, '--passWithNoTests', ...reporters, ...paths];
   const sinceMs = performance.now();
-  const { code, output, isLate } = await runLimited(command, { minutes, env });
+  const { code, output, isLate } = await runLimited(command, { minutes, env, nice, prefix: `${name.padEnd(11)} ` });
   const read = readReport(report);
   if (read === undefined) {
     if (code === 0) return say(`passed  ${name}: no tests there`);
@@ -119,23 +118,28 @@ async function runProject({ name, needs, minutes }, broken, { paths = [], env = 
   say(`${read.failures.length === 0 ? 'passed ' : 'FAILED '} ${name}: ${read.passed} passed (${seconds(sinceMs)})`);
 }
 
-async function runAll(broken) {
-  if (broken.has('packages')) {
-    for (const { name } of CHECKS.filter(isWanted)) fail(name, name, `could not run: ${broken.get('packages')}`);
-  } else {
-    for (const lanes of CHECK_STAGES) await Promise.all(lanes.map(checkLane));
+async function runLane({ nice, parts }, broken, env) {
+  for (const part of parts.filter(isWanted)) {
+    if (part.isTests) await runProject(part, broken, { env, nice });
+    else if (broken.has('packages')) fail(part.name, part.name, `could not run: ${broken.get('packages')}`);
+    else await check(part, nice);
   }
+}
+
+async function runAll(broken) {
   const seed = process.env.BERTH_CHAOS_SEED || String(randomInt(1, 2 ** 31));
   say(`chaos seed ${seed} (BERTH_CHAOS_SEED=${seed} runs the same again)`);
-  const env = flags.chaos ? { BERTH_CHAOS: 'all', BERTH_CHAOS_SEED: seed } : { BERTH_CHAOS_SEED: seed };
-  if (flags.chaos) {
-    for (const name of ['integration', 'e2e']) {
-      const project = PROJECTS.find((one) => one.name === name);
-      await runProject({ ...project, minutes: 120 }, broken, { paths: ['test/chaos'], env });
-    }
+  if (broken.has('packages')) fail(BUILD.name, BUILD.name, `could not run: ${broken.get('packages')}`);
+  else if (isWanted(BUILD) || flags.chaos) await check(BUILD);
+  if (!flags.chaos) {
+    const env = { BERTH_CHAOS_SEED: seed };
+    await Promise.all(LANES.map((lane) => runLane(lane, broken, env)));
     return;
   }
-  for (const project of PROJECTS.filter(isWanted)) await runProject(project, broken, { env });
+  const env = { BERTH_CHAOS: 'all', BERTH_CHAOS_SEED: seed };
+  for (const project of PROJECTS.filter(({ name }) => name === 'integration' || name === 'e2e')) {
+    await runProject({ ...project, minutes: 120 }, broken, { paths: ['test/chaos'], env });
+  }
 }
 
 mkdirSync(RESULTS, { recursive: true });
