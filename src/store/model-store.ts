@@ -19,7 +19,10 @@ import type {
   PutModelKeyLimits,
 } from '../contract/index.js';
 
-/** Who may see a thing: all (an operator), or those of these projects. */
+/**
+ * Who may see a thing: all (an operator), or those of these projects. A project's name is unique in its domain only: in this
+ * interface, and in what it answers, every project is `domain/name`.
+ */
 export interface ModelScope {
   readonly projects: readonly string[] | null;
 }
@@ -129,6 +132,7 @@ export type ClaimProblem =
 
 export interface ModelStore {
   // pools
+  /** The environment is sealed to `pool/<name>` and opened with the same words when an engine order is handed out. */
   createPool(
     pool: CreatePool & { readonly project: string; readonly group: string },
     by: { readonly userId: string; readonly sealedEnvironment: Buffer | null },
@@ -145,6 +149,7 @@ export interface ModelStore {
   memberWork(pool: string): Promise<MemberWork>;
 
   // claims
+  /** Called again with the id of a claim that is there, it answers that claim: a retry makes no second one. */
   createClaim(
     claim: CreateModelClaim & { readonly project: string },
     by: { readonly claimId: string; readonly actor: string; readonly userId: string },
@@ -196,6 +201,8 @@ export interface ModelStore {
     instanceId: string,
   ): Promise<{
     readonly order: Omit<EngineOrder, 'environment' | 'registryCredentials'>;
+    /** Of the member: its environment is sealed to it. */
+    readonly pool: string;
     readonly sealedEnvironment: Buffer | null;
   } | null>;
   /** Pools that have something due now, and engines that the ledger does not know. */
@@ -221,14 +228,20 @@ export interface ModelStore {
   keyLimits(keyId: string): Promise<ModelKeyLimits | null>;
   putKeyLimits(keyId: string, limits: PutModelKeyLimits, actor: string): Promise<ModelKeyLimits | null>;
   /** The most that was seen of a claim while it served. */
-  measured(
-    claimId: string,
-  ): Promise<{
+  measured(claimId: string): Promise<{
     readonly footprintBytes: number | null;
     readonly kvUsedBytes: number | null;
     readonly residueBytes: number | null;
     readonly looks: number;
   }>;
+
+  /**
+   * For Prometheus, as `ControlStore.metrics`: `model_claims` {pool, phase, reason}, `model_wake_failures_total` {pool},
+   * `model_oldest_wake_ask_seconds` {pool}.
+   */
+  metrics(): Promise<
+    readonly { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly value: number }[]
+  >;
 
   // the sweeper
   /** Pools and claims whose workflow should run, with those that have something unacknowledged for `olderThanMs`. */
