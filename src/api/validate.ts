@@ -16,12 +16,16 @@ function pointerIn(httpPart: string | undefined, path: readonly PropertyKey[]): 
   return httpPart === 'params' ? `/path${toPointer(path)}` : toPointer(path);
 }
 
-/** An unknown key gets a pointer of its own, so that the answer names the key and not the object around it. */
+/**
+ * An unknown key gets a pointer of its own, so that the answer names the key and not the object around it. A schema that has a
+ * message of its own for them says more than that the key is unknown.
+ */
 function complaintsOf(issue: z.core.$ZodIssue, httpPart: string | undefined): Complaint[] {
   if (issue.code !== 'unrecognized_keys') return [{ pointer: pointerIn(httpPart, issue.path), message: issue.message }];
+  const own = issue.message.startsWith('Unrecognized key') ? null : issue.message;
   return issue.keys.map((key) => ({
     pointer: pointerIn(httpPart, [...issue.path, key]),
-    message: `unknown key ${JSON.stringify(key.slice(0, 100))}`,
+    message: own ?? `unknown key ${JSON.stringify(key.slice(0, 100))}`,
   }));
 }
 

@@ -37,6 +37,12 @@ export const nameSchema = z
     'lower-case letters, digits and dashes, starting and ending with a letter or digit',
   );
 
+/** A project by its name in the caller's domain, or as `domain/name`. */
+export const projectReferenceSchema = z
+  .string()
+  .max(127, 'at most 127 characters')
+  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\/[a-z0-9]([a-z0-9-]*[a-z0-9])?)?$/, "a project's name, or domain/name");
+
 /** A user's name may also carry dots, underscores and an at sign (an e-mail address is a name). */
 export const userNameSchema = z
   .string()

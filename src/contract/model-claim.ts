@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameSchema, timestampSchema } from './ids.js';
+import { nameSchema, projectReferenceSchema, timestampSchema } from './ids.js';
 import { engineSchema } from './pool.js';
 import { quantitySchema } from './quantity.js';
 
@@ -46,11 +46,15 @@ export const artifactUrlSchema = z
     'huggingface://, https://, s3:// or folder://, and what lies there',
   );
 
+const PER_GPU_MISSING = 'is missing: {"maximumFootprint": "30Gi", "kvFloor": "10Gi"}';
 export const perGpuSchema = z
-  .strictObject({
-    maximumFootprint: quantitySchema.describe('F: the most that one instance uses of a GPU beside its KV cache'),
-    kvFloor: quantitySchema.describe('K: the least KV cache that it needs to serve'),
-  })
+  .strictObject(
+    {
+      maximumFootprint: quantitySchema.describe('F: the most that one instance uses of a GPU beside its KV cache'),
+      kvFloor: quantitySchema.describe('K: the least KV cache that it needs to serve'),
+    },
+    { error: ({ code, input }) => (code === 'invalid_type' && input === undefined ? PER_GPU_MISSING : undefined) },
+  )
   .meta({ id: 'PerGpu' });
 
 const seconds = z
@@ -81,7 +85,9 @@ export const createModelClaimSchema = z
   .strictObject({
     modelName: modelNameSchema,
     pool: nameSchema,
-    project: nameSchema.optional().describe("the caller's only project when omitted; it must be one of the pool's"),
+    project: projectReferenceSchema
+      .optional()
+      .describe("the caller's only project when omitted; it must be one of the pool's"),
     artifactUrl: artifactUrlSchema,
     artifactSha256: z
       .string()
@@ -112,15 +118,33 @@ export const createModelClaimSchema = z
 export type CreateModelClaim = z.infer<typeof createModelClaimSchema>;
 export type CreateModelClaimInput = z.input<typeof createModelClaimSchema>;
 
+/** Without defaults: a default would set back what is not named. */
+const sleep = claimSleepSchema.shape;
+const changeClaimSleepSchema = z
+  .strictObject({
+    afterSeconds: sleep.afterSeconds.unwrap(),
+    never: sleep.never.unwrap(),
+    minimumAwakeSeconds: sleep.minimumAwakeSeconds.unwrap(),
+  })
+  .partial();
+
 /** Only these may change; anything else is refused by name (make a new claim for it). */
 export const changeModelClaimSchema = z
-  .strictObject({
-    perGpu: perGpuSchema.partial().optional(),
-    priority: z.int().min(0).max(1000).optional(),
-    kvMin: quantitySchema.nullable().optional(),
-    kvMax: quantitySchema.nullable().optional(),
-    sleep: claimSleepSchema.partial().optional(),
-  })
+  .strictObject(
+    {
+      perGpu: perGpuSchema.partial().optional(),
+      priority: z.int().min(0).max(1000).optional(),
+      kvMin: quantitySchema.nullable().optional(),
+      kvMax: quantitySchema.nullable().optional(),
+      sleep: changeClaimSleepSchema.optional(),
+    },
+    {
+      error: ({ code }) =>
+        code === 'unrecognized_keys'
+          ? 'cannot change after creation (perGpu, priority, kvMin, kvMax and sleep can): make a new claim'
+          : undefined,
+    },
+  )
   .meta({ id: 'ChangeModelClaim' });
 export type ChangeModelClaim = z.infer<typeof changeModelClaimSchema>;
 

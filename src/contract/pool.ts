@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { environmentSchema } from './create-session.js';
-import { nameSchema, sessionIdSchema, timestampSchema } from './ids.js';
+import { nameSchema, projectReferenceSchema, sessionIdSchema, timestampSchema } from './ids.js';
 
 export const ENGINES = ['vllm', 'sglang'] as const;
 export const engineSchema = z.enum(ENGINES);
@@ -53,23 +53,36 @@ export type PoolMemberSpec = z.infer<typeof poolMemberSpecSchema>;
 export const createPoolSchema = z
   .strictObject({
     name: nameSchema,
-    project: nameSchema.optional().describe("whose quota its members take; the caller's only project when omitted"),
+    project: projectReferenceSchema
+      .optional()
+      .describe("whose quota its members take; the caller's only project when omitted"),
     group: nameSchema.optional(),
     engine: engineSchema.default('vllm'),
     members: z.int().min(0).max(1000).default(1).describe('wanted'),
     member: poolMemberSpecSchema,
     policy: poolPolicySchema.prefault({}),
-    projects: z.array(nameSchema).max(200).default([]).describe('that may claim from it, beside its own'),
+    projects: z.array(projectReferenceSchema).max(200).default([]).describe('that may claim from it, beside its own'),
   })
   .meta({ id: 'CreatePool' });
 export type CreatePool = z.infer<typeof createPoolSchema>;
+
+/** Without defaults: a default would set back what is not named. */
+const policy = poolPolicySchema.shape;
+const changePoolPolicySchema = z
+  .strictObject({
+    placement: policy.placement.unwrap(),
+    sleepAfterSeconds: policy.sleepAfterSeconds.unwrap(),
+    noWakeReserveWhileAsleep: policy.noWakeReserveWhileAsleep.unwrap(),
+    sleepToMakeRoomAfterSeconds: policy.sleepToMakeRoomAfterSeconds.unwrap(),
+  })
+  .partial();
 
 /** What is named is changed; the rest stays. The member's image and size are those of new members. */
 export const changePoolSchema = z
   .strictObject({
     members: z.int().min(0).max(1000).optional(),
-    policy: poolPolicySchema.partial().optional(),
-    projects: z.array(nameSchema).max(200).optional(),
+    policy: changePoolPolicySchema.optional(),
+    projects: z.array(projectReferenceSchema).max(200).optional(),
   })
   .meta({ id: 'ChangePool' });
 export type ChangePool = z.infer<typeof changePoolSchema>;

@@ -18,12 +18,14 @@ const FACTORS: Readonly<Record<string, bigint>> = {
   Pi: 2n ** 50n,
 };
 
+const AN_AMOUNT = 'an amount of memory such as 30Gi, 512Mi or 1073741824';
+
 export type ParsedQuantity = { readonly bytes: number } | { readonly problem: string };
 
 /** `30Gi`, `1.5G`, `1048576`: exact; a part of a byte is rounded up from 1 Mi on, and refused below. */
 export function parseQuantity(text: string): ParsedQuantity {
   const match = /^(\d{1,20})(?:\.(\d{1,20}))?\s*(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?B?$/.exec(text.trim());
-  if (match === null) return { problem: 'an amount of memory such as 30Gi, 512Mi or 1073741824' };
+  if (match === null) return { problem: /^-\d/.test(text.trim()) ? 'must be above 0' : AN_AMOUNT };
   const [, whole = '', fraction = '', unit = ''] = match;
   const scale = 10n ** BigInt(fraction.length);
   const product = BigInt(whole + fraction) * (FACTORS[unit] ?? 1n);
@@ -35,13 +37,17 @@ export function parseQuantity(text: string): ParsedQuantity {
   return { bytes: Number(bytes) };
 }
 
+const notGiven = ({ input }: { readonly input: unknown }): string =>
+  input === undefined ? 'is missing: give an amount of memory such as 30Gi' : AN_AMOUNT;
 /** An amount of memory, in bytes once it is parsed. */
-export const quantitySchema = z.union([z.string().max(64), z.number()]).transform((given, context) => {
-  const parsed = parseQuantity(typeof given === 'number' ? plain(given) : given);
-  if ('bytes' in parsed) return parsed.bytes;
-  context.addIssue({ code: 'custom', message: parsed.problem });
-  return z.NEVER;
-});
+export const quantitySchema = z
+  .union([z.string().max(64), z.number()], { error: notGiven })
+  .transform((given, context) => {
+    const parsed = parseQuantity(typeof given === 'number' ? plain(given) : given);
+    if ('bytes' in parsed) return parsed.bytes;
+    context.addIssue({ code: 'custom', message: parsed.problem });
+    return z.NEVER;
+  });
 
 /** Without an exponent: `1e21` is above every bound and reads as such. */
 const plain = (value: number): string =>
