@@ -13,6 +13,8 @@ export interface LimitWrite {
  */
 export interface LimitsInput {
   readonly memberSessionId: string;
+  /** Rises with the planner's turns. Once a later turn has written to the member, an earlier one writes nothing any more. */
+  readonly turn: number;
   readonly writes: readonly LimitWrite[];
   readonly stage: 'lower' | 'raise';
 }
@@ -31,7 +33,10 @@ export interface EngineOrderInput {
  * cancelled leaves the engine as it is: what becomes of it is the next order's.
  */
 export interface EngineActivities {
-  /** Writes each limit under the segment's lock and reads it back: one result for each write, in their order. Within 5 s. */
+  /**
+   * Writes each limit under the segment's lock and reads it back: one result for each write, in their order. It has 5 s, and
+   * one that ran out of them must not write later: the planner has gone on without it.
+   */
   setLimits(input: LimitsInput): Promise<readonly LimitResult[]>;
   /** Fetches the artifact, starts the engine under its limit, waits until it is ready, reads the limit back. */
   startEngine(order: EngineOrderInput): Promise<OrderResult>;

@@ -16,6 +16,7 @@ import type {
   Pool,
   PoolPlan,
   PoolSnapshot,
+  Principal,
   PutModelKeyLimits,
 } from '../contract/index.js';
 
@@ -76,11 +77,15 @@ export interface MemberLimits {
 export interface LimitOrder {
   readonly instanceId: string;
   readonly toBytes: number;
+  /** Those that the engine has: a raise there waits for every lower there. */
+  readonly gpus: readonly string[];
 }
 
 /** What a pool's members should be, and what each session of one is. */
 export interface MemberWork {
   readonly outcome: 'lives' | 'ended' | 'missing';
+  /** What members are made from, in whose name; null where nothing is to be submitted. */
+  readonly from: { readonly owner: Principal; readonly pool: Pool } | null;
   /** Sessions to submit (their rows were made; a second call answers the same until they are known). */
   readonly submit: readonly { readonly sessionId: string; readonly ordinal: number }[];
   /** Drained and empty: their sessions are to be stopped. */
@@ -147,6 +152,8 @@ export interface ModelStore {
   pools(page: PageQuery, scope: ModelScope): Promise<Page<Pool>>;
   /** Reconciles rows with the wanted count and with what became of the members' sessions. */
   memberWork(pool: string): Promise<MemberWork>;
+  /** The pool of which the session is, or was, a member: asked when a session runs or ends, so it is one indexed read. */
+  poolOfMember(sessionId: string): Promise<string | null>;
 
   // claims
   /** Called again with the id of a claim that is there, it answers that claim: a retry makes no second one. */
@@ -184,7 +191,10 @@ export interface ModelStore {
   // the planner's turn
   openTurn(pool: string, waitMs: number): Promise<OpenTurn | null | 'missing'>;
   snapshot(pool: string): Promise<PoolSnapshot | null>;
-  /** What was written and read back; orders that waited for it become due. `unreachable`: the node did not answer in time. */
+  /**
+   * What was written and read back; orders that waited for it become due. `unreachable`: the node did not answer in time.
+   * `claims`: those of this member with a due order that their workflow has not read (`claimLife`), also when asked again.
+   */
   recordLimits(
     pool: string,
     memberSessionId: string,
@@ -193,6 +203,10 @@ export interface ModelStore {
 
   // the life of a claim
   claimLife(claimId: string): Promise<ClaimLife>;
+  /**
+   * Run again with one seq it changes nothing. A sleep may fail, too (what the engine is then is not known: it stays off the
+   * route until a look says); a stop is never settled as failed: it is given until the engine is gone.
+   */
   settleOrder(instanceId: string, seq: number, result: OrderResult): Promise<{ readonly pool: string | null }>;
 
   // agents
