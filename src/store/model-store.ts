@@ -258,6 +258,11 @@ export interface ModelStore {
   >;
 
   // the sweeper
-  /** Pools and claims whose workflow should run, with those that have something unacknowledged for `olderThanMs`. */
+  /**
+   * What was signalled and not taken for so long: pools that are marked as changed and had no turn since, claims with a due
+   * order that their workflow has not read. Nothing else: each of these gets a signal.
+   */
   due(olderThanMs: number): Promise<{ readonly pools: readonly string[]; readonly claims: readonly string[] }>;
+  /** All that has a workflow: pools until their last member has ended, claims until they have. */
+  open(): Promise<{ readonly pools: readonly string[]; readonly claims: readonly string[] }>;
 }
