@@ -1,0 +1,66 @@
+import { type Failures, nextCreateMs } from './back-off.js';
+import { isLive, type Replica, serves } from './replica.js';
+
+export interface Wanted {
+  readonly revision: number;
+  readonly count: number;
+}
+
+export interface Correction {
+  readonly create: readonly Wanted[];
+  readonly drain: readonly { readonly id: string; readonly why: 'surplus' | 'unhealthy' | 'old-revision' }[];
+  /** `live 2, wanted 3`; null: nothing is corrected. */
+  readonly message: string | null;
+  /** When failures allow the next one; null: nothing waits for that. */
+  readonly nextMs: number | null;
+}
+
+/**
+ * Live replicas made equal to the wanted ones, revision by revision; whether one serves is another question. An unhealthy one
+ * ends and is replaced; too many: first those that do not serve, then the newest. Failures in a row hold back the next, not
+ * what is drained. A second call on the outcome corrects nothing.
+ */
+export function converge(
+  wanted: readonly Wanted[],
+  replicas: readonly Replica[],
+  { failures, nowMs }: { readonly failures: (revision: number) => Failures; readonly nowMs: number },
+): Correction {
+  const live = replicas.filter(isLive);
+  const unhealthy = live.filter(({ health }) => health === 'unhealthy');
+  const sound = live.filter(({ health }) => health !== 'unhealthy');
+  const drain: { id: string; why: Correction['drain'][number]['why'] }[] = unhealthy.map(({ id }) => ({
+    id,
+    why: 'unhealthy',
+  }));
+  const create: Wanted[] = [];
+  const waits: number[] = [];
+  for (const { revision, count } of wanted) {
+    const own = sound.filter((replica) => replica.revision === revision);
+    const missing = count - own.length;
+    if (missing < 0) drain.push(...leaving(own, -missing).map(({ id }) => ({ id, why: 'surplus' as const })));
+    if (missing <= 0) continue;
+    const allowedMs = nextCreateMs(failures(revision));
+    if (allowedMs > nowMs) waits.push(allowedMs);
+    else create.push({ revision, count: missing });
+  }
+  const revisions = new Set(wanted.map(({ revision }) => revision));
+  const old = sound.filter(({ revision }) => !revisions.has(revision));
+  drain.push(...old.map(({ id }) => ({ id, why: 'old-revision' as const })));
+  const total = wanted.reduce((sum, { count }) => sum + count, 0);
+  const isCorrected = create.length + drain.length + waits.length > 0;
+  return {
+    create,
+    drain,
+    message: isCorrected ? `live ${sound.length}, wanted ${total}` : null,
+    nextMs: waits.length === 0 ? null : Math.min(...waits),
+  };
+}
+
+/** First those that do not serve, then the newest, then by id. */
+export const leaving = (replicas: readonly Replica[], count: number): readonly Replica[] =>
+  replicas
+    .toSorted(
+      (a, b) =>
+        Number(serves(a)) - Number(serves(b)) || b.createdMs - a.createdMs || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
+    )
+    .slice(0, count);

@@ -1,0 +1,21 @@
+/** Where a replica stands for the endpoint's traffic. */
+export type RouteState = 'PROVISIONING' | 'WARMING' | 'ACTIVE' | 'DRAINING' | 'ENDED';
+export type Health = 'unknown' | 'healthy' | 'degraded' | 'unhealthy';
+
+/** A session of kind `inference` as its deployment sees it. Moments are ms of one clock. */
+export interface Replica {
+  readonly id: string;
+  readonly revision: number;
+  readonly createdMs: number;
+  /** Its container runs since; null: it waits for a GPU, or starts. */
+  readonly startedMs: number | null;
+  readonly route: RouteState;
+  readonly health: Health;
+}
+
+/** From its creation, also while it waits for a GPU, until it is marked to end. */
+export const isLive = ({ route }: Pick<Replica, 'route'>): boolean => route !== 'DRAINING' && route !== 'ENDED';
+
+/** It gets requests: a degraded one as the last choice. */
+export const serves = ({ route, health }: Pick<Replica, 'route' | 'health'>): boolean =>
+  route === 'ACTIVE' && (health === 'healthy' || health === 'degraded');
