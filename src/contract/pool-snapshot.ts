@@ -33,6 +33,8 @@ export const snapshotClaimSchema = z.strictObject({
   createdMs: ms,
   footprintBytes: bytes,
   kvFloorBytes: bytes.describe('K: the larger of kvFloor and kvMin'),
+  declaredFloorBytes: bytes.nullable().default(null).describe('kvFloor as it was declared; null: K'),
+  kvMinBytes: bytes.nullable().default(null),
   kvMaxBytes: bytes.nullable().default(null),
   priority: z.int().default(0),
   gpusPerInstance: z.int().min(1).default(1),
@@ -102,6 +104,11 @@ export const poolSnapshotSchema = z
     policy: poolPolicySchema,
     /** Something happened since the last turn (arrival, end, failure, sleep, wake, hold): limits are divided at once. */
     changed: z.boolean().default(true),
+    gpusPerMember: z
+      .int()
+      .nullable()
+      .default(null)
+      .describe('of a new member, by the pool; null: as the members that there are'),
     gpus: z.array(snapshotGpuSchema),
     members: z.array(snapshotMemberSchema),
     claims: z.array(snapshotClaimSchema),
@@ -133,6 +140,9 @@ export const poolPlanSchema = z
         claimId: z.string(),
         model: z.string(),
         replica: z.int(),
+        key: z
+          .string()
+          .describe("stands for the new instance's id in `planned` and `limits`: the store puts the id there"),
         member: z.string(),
         gpus: z.array(z.string()),
         movesFrom: z.string().nullable(),
@@ -176,7 +186,7 @@ export const poolPlanSchema = z
         raise: z.array(limitWriteSchema),
       }),
     ),
-    /** Of every instance that has a limit, after this turn: what the ledger records. */
+    /** Of every instance that has a limit, after this turn: what the ledger records. A place's new engine is `<claimId>/<replica>`. */
     planned: z.record(z.string(), bytes),
     short: z.array(z.string()).describe('instances that are short and would gain: kept for the next look'),
     nextLookMs: ms.nullable().describe('the next moment at which time alone changes something'),

@@ -10,6 +10,7 @@ import { budgets } from './migrations/0007-budgets.js';
 import { usage } from './migrations/0008-usage.js';
 import { folders } from './migrations/0009-folders.js';
 import { apps } from './migrations/0010-apps.js';
+import { models } from './migrations/0011-models.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
@@ -22,6 +23,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0008-usage': usage,
   '0009-folders': folders,
   '0010-apps': apps,
+  '0011-models': models,
 };
 
 const migrationOf = (text: string): Migration => ({

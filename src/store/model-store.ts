@@ -1,4 +1,5 @@
 import type {
+  ChangeModelClaim,
   ChangePool,
   CreateModelClaim,
   CreatePool,
@@ -53,15 +54,22 @@ export interface ClaimLife {
 export interface OpenTurn {
   readonly snapshot: PoolSnapshot;
   readonly nowMs: number;
-  /** Writes places (with new instance ids), charges, orders, reasons, holds, limits, events. */
-  commit(plan: PoolPlan): Promise<CommittedTurn>;
+  /**
+   * Writes places (with new instance ids), charges, orders, reasons, holds, limits, events. The plan names the limit of a new
+   * engine by `newInstanceKey` of its place. `sealApiKey` makes the key that an engine asks for on /v1, sealed to its instance.
+   */
+  commit(plan: PoolPlan, sealApiKey: (instanceId: string) => Buffer): Promise<CommittedTurn>;
   close(): Promise<void>;
 }
+
+/** What `PoolPlan.planned` calls the engine of a place: it has no id before the commit. */
+export const newInstanceKey = ({ claimId, replica }: { readonly claimId: string; readonly replica: number }): string =>
+  `${claimId}/${replica}`;
 
 export interface CommittedTurn {
   /** Claims that have orders due: their workflows are to be signalled. */
   readonly claims: readonly string[];
-  /** The plan's limits with the segment of each engine: what the pool's workflow has to carry out now. */
+  /** All that differs from the record, of members that answer: what the pool's workflow has to carry out now. */
   readonly limits: readonly MemberLimits[];
   /** Where the account itself is in error (Σ held above usable), said in the workflow's details and in metrics. */
   readonly details: string;
@@ -111,7 +119,8 @@ export interface ModelRoute {
     readonly instanceId: string;
     readonly host: string;
     readonly port: number;
-    readonly apiKey: string;
+    /** Sealed to the instance's id. */
+    readonly sealedApiKey: Buffer;
   }[];
 }
 
@@ -167,7 +176,7 @@ export interface ModelStore {
   /** `decide` sees the pool as it is, and the claim; a refusal changes nothing. */
   changeClaim(
     claim: string,
-    change: Readonly<Record<string, unknown>>,
+    change: ChangeModelClaim,
     by: {
       readonly actor: string;
       readonly decide: (
@@ -214,7 +223,9 @@ export interface ModelStore {
     node: string,
     instanceId: string,
   ): Promise<{
-    readonly order: Omit<EngineOrder, 'environment' | 'registryCredentials'>;
+    readonly order: Omit<EngineOrder, 'environment' | 'registryCredentials' | 'apiKey'>;
+    /** Sealed to the instance's id. */
+    readonly sealedApiKey: Buffer;
     /** Of the member: its environment is sealed to it. */
     readonly pool: string;
     readonly sealedEnvironment: Buffer | null;
@@ -234,7 +245,8 @@ export interface ModelStore {
   routes(): Promise<readonly ModelRoute[]>;
   route(claimId: string): Promise<ModelRoute | null>;
   gatewayKey(hash: Buffer): Promise<GatewayKey | null>;
-  recordUsage(rows: readonly Omit<ModelUsage, 'hour'>[]): Promise<void>;
+  /** Adds to the hour that it is now. A batch that was counted before (in the last day) counts nothing. */
+  recordUsage(rows: readonly Omit<ModelUsage, 'hour'>[], batchId: string): Promise<void>;
   usage(
     query: PageQuery & { readonly model?: string | undefined; readonly since?: string | undefined },
     scope: ModelScope,

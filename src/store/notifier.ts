@@ -2,6 +2,9 @@ import type { Database } from './database.js';
 import { sql } from './sql.js';
 
 export const EVENT_CHANNEL = 'berth_events';
+/** Told by triggers (0011-models), within the transaction: changes of models are few. */
+export const MODEL_CHANNEL = 'berth_models';
+export const KEY_CHANNEL = 'berth_keys';
 
 /** Tells listeners that sessions have new events: after the commit, in a statement of its own (inside, it would serialize all commits). */
 export interface Notifier {

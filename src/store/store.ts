@@ -225,6 +225,10 @@ export interface EventStore {
   /** Calls back with a session id soon after its events are committed; re-reads are the listener's business (each 1–2 s, and after `onReconnect`). */
   listen(on: {
     readonly session: (sessionId: string) => void;
+    /** A claim whose route or reason changed, told with the commit. */
+    readonly model?: (claimId: string) => void;
+    /** A key that was revoked or has other limits; null: of which keys the projects changed is not said. */
+    readonly key?: (keyId: string | null) => void;
     readonly reconnect: () => void;
   }): Promise<{ close(): Promise<void> }>;
 }
