@@ -37,8 +37,13 @@ export function blocked(pass: Pass, session: SnapshotPending, block: Block): Tol
   const reservation = reservationFor(pass, session, block);
   pass.fairShare?.unplaced.push({ session, index: pass.waiting.length });
   const refusal = refusalOf(pass, session, block);
+  // Each field by name: copies of a common part would be a good part of a pass in which thousands wait.
   return {
-    ...refusal,
+    reason: refusal.reason,
+    message: refusal.message,
+    blockers: refusal.blockers,
+    violations: refusal.violations,
+    nodes: refusal.nodes,
     expectedStart: expectedOf(pass, reservation),
     decay: decay ?? (isHead ? null : decayStops(session)),
   };

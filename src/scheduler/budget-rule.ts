@@ -23,6 +23,7 @@ export function budgetRule(fair: FairShare, session: SnapshotPending): VictimRul
     key: rights.key,
     mayStop: (candidate) => rank(candidate) < Infinity,
     compare: (a, b) => rank(a) - rank(b) || byStart(a, b),
+    rankOf: rank,
     whom: 'that are unallocated or of more over-served budgets',
     because: ({ session: victim }) =>
       victim.budgetId === null || !isAllocated(victim)

@@ -61,7 +61,7 @@ export function consider(pass: Pass, session: SnapshotPending): void {
 
   // Under fair share room that is promised to the head is none: others may leave elsewhere.
   const isNone = typeof attempt.notFound === 'string' || pass.fairShare !== null;
-  const made = isNone ? makeRoom(pass, session, shape) : null;
+  const made = isNone ? makeRoom(pass, session, { demand, shape }) : null;
   if (made !== null && 'reason' in made) return waitForVictims(pass, session, { told: made, requested });
 
   wait(pass, session, blocked(pass, session, { demand, shape, none: made, ...attempt }));
@@ -98,7 +98,7 @@ function takeGuaranteed(pass: Pass, session: SnapshotPending): boolean {
     start(pass, session, { ...attempt, requested });
     return true;
   }
-  const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session, shape) : null;
+  const made = typeof attempt.notFound === 'string' ? makeRoom(pass, session, { demand, shape }) : null;
   if (made === null || !('reason' in made)) return false;
   waitForVictims(pass, session, { told: made, requested });
   return true;
@@ -176,13 +176,18 @@ const notKnown = ({ reason, message }: Told): ExpectedStart => ({
 const NEVER: ReadonlySet<Told['reason']> = new Set(['misconfigured', 'no_matching_device', 'too_large_for_any_node']);
 
 function wait(pass: Pass, session: SnapshotPending, told: Told): void {
+  // Each field by name: see `blocked`.
   pass.waiting.push({
     sessionId: session.id,
     version: session.version,
-    nearest: null,
-    expectedStart: pass.fairShare === null ? NOT_WORKED_OUT : notKnown(told),
-    decay: decayStops(session),
-    ...told,
+    reason: told.reason,
+    message: told.message,
+    blockers: told.blockers,
+    violations: told.violations,
+    nodes: told.nodes,
+    nearest: told.nearest ?? null,
+    expectedStart: told.expectedStart ?? (pass.fairShare === null ? NOT_WORKED_OUT : notKnown(told)),
+    decay: told.decay === undefined ? decayStops(session) : told.decay,
   });
 }
 

@@ -4,7 +4,7 @@ import type { Told } from './consider.js';
 import { keepRoom } from './held-rooms.js';
 import { msOf, wakeAt } from './moments.js';
 import type { Pass } from './pass.js';
-import { noneFor, planVictims } from './plan-victims.js';
+import { type Asked, noneFor, planVictims } from './plan-victims.js';
 import type { NoVictims } from './preemption.js';
 import { promisedNodes } from './promised-nodes.js';
 import { tellToGo } from './tell-to-go.js';
@@ -12,13 +12,13 @@ import { goneInTime } from './timeline.js';
 import { waitingForVictims } from './waiting-for-victims.js';
 
 /** Stops whom the policy or a guarantee lets it stop, if that makes room, and keeps that room; else says why nobody. */
-export function makeRoom(pass: Pass, session: SnapshotPending, shape: string): Told | NoVictims | null {
+export function makeRoom(pass: Pass, session: SnapshotPending, asked: Asked): Told | NoVictims | null {
   if (pass.preemption === null) return null;
   const found =
     pass.fairShare === null
       ? planVictims(pass.preemption, session)
-      : (noneFor(pass.preemption, session, shape) ??
-        planVictims(pass.preemption, session, { closed: promisedNodes(pass, session), shape }));
+      : (noneFor(pass.preemption, session, asked) ??
+        planVictims(pass.preemption, session, { closed: promisedNodes(pass, session), asked }));
   if ('none' in found) {
     if (found.earliest !== null) wakeAt(pass.clock, msOf(found.earliest));
     return found;

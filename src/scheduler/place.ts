@@ -83,8 +83,18 @@ export function nodesToTry(ranking: Ranking, demand: Demand): Uint8Array {
 
 function withoutClosed({ table }: Ranking, { closed }: Demand, open: Uint8Array): Uint8Array {
   if (closed === undefined) return open;
-  return open.map((each, i) => (closed.has(table.nodes[i]?.name ?? '') ? 0 : each));
+  let masks = CLOSED.get(closed);
+  if (masks === undefined) CLOSED.set(closed, (masks = new WeakMap()));
+  let mask = masks.get(open);
+  if (mask === undefined) {
+    mask = open.map((each, i) => (closed.has(table.nodes[i]?.name ?? '') ? 0 : each));
+    masks.set(open, mask);
+  }
+  return mask;
 }
+
+/** What is closed to a request, and the nodes that are open otherwise, are the same for many. */
+const CLOSED = new WeakMap<ReadonlySet<string>, WeakMap<Uint8Array, Uint8Array>>();
 
 /** null: there is nothing to avoid, or nowhere else to go. */
 export function withoutFailed(ranking: Ranking, demand: Demand, open: Uint8Array): Uint8Array | null {

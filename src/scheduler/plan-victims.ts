@@ -1,21 +1,34 @@
 import type { StopOrder } from '../contract/plan.js';
 import type { SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import { catchUp } from './catch-up.js';
-import { shapeKey } from './demand.js';
+import { type Demand, demandOf, shapeKey } from './demand.js';
 import { spares } from './guarantee-reclaim.js';
 import { leastOnOneNode } from './least-on-one-node.js';
 import { msOf, timestampOf } from './moments.js';
 import { noVictims, repeated } from './no-victims.js';
 import { someMove } from './nodes-open-to.js';
-import { couldHaveGpus } from './open-gpus.js';
+import { couldHaveRoom } from './open-room.js';
 import { changesOf, lowerCeilings, offerOf, whenLeft } from './preempt-offer.js';
 import { type Fit, fitOf, hasRoom, type LeastSet, leastVictims } from './preempt-search.js';
 import { holdText, stopText } from './preempt-text.js';
 import { type NoVictims, noteRoom, type Offer, type Preemption, ruleFor, type Victims } from './preemption.js';
+import type { PromisedNodes } from './promised-nodes.js';
 import type { Ranking } from './ranking.js';
 import { occupyIfFree } from './rooms.js';
 import { isAllocated, thenOf } from './under-budgets.js';
 import type { Candidate, VictimRule } from './victims.js';
+
+/** A session's demand with its shape, as the pass worked them out. */
+export interface Asked {
+  readonly demand: Demand;
+  readonly shape: string;
+}
+
+export interface VictimsAsked {
+  readonly rule?: VictimRule | null;
+  readonly closed?: PromisedNodes | null;
+  readonly asked?: Asked;
+}
 
 /**
  * Whom to stop so that the session fits, and the room that is held for it; nobody where that does not suffice. The set is
@@ -26,32 +39,25 @@ import type { Candidate, VictimRule } from './victims.js';
 export function planVictims(
   preemption: Preemption,
   session: SnapshotPending,
-  {
-    rule = ruleFor(preemption, session),
-    closed = null,
-    shape,
-  }: { readonly rule?: VictimRule | null; readonly closed?: ReadonlySet<string> | null; readonly shape?: string } = {},
+  { rule = ruleFor(preemption, session), closed = null, asked }: VictimsAsked = {},
 ): Victims | NoVictims {
   catchUp(preemption);
   if (rule === null)
-    return nobody(
-      preemption.fairShare === null
-        ? 'the policy of the group stops nobody for others'
-        : 'unallocated work stops nobody',
-    );
-  const fit = fitOf(session, closed);
+    return preemption.fairShare === null ? nobody('the policy of the group stops nobody for others') : NOT_ALLOCATED;
+  const demand = asked?.demand ?? demandOf(session);
   const key =
-    shape === undefined
+    asked === undefined
       ? JSON.stringify([
           rule.key,
-          shapeKey(fit.demand, someMove(preemption.pass.ranking.table)),
+          shapeKey(demand, someMove(preemption.pass.ranking.table)),
           session.avoid,
           preemption.book && session.projectId,
         ])
-      : `${rule.key};${closed === null ? '' : [...closed].toSorted().join()};${shape}`;
+      : `${rule.key};${closed?.key ?? ''};${asked.shape}`;
   const known = preemption.inVain.get(key);
   if (known !== undefined) return repeated(known);
-  if (preemption.fairShare !== null && !couldHaveGpus(preemption, rule, fit.demand)) return remembered(preemption, key);
+  const fit = fitOf(session, demand, closed?.names);
+  if (preemption.fairShare !== null && !couldHaveRoom(preemption, rule, fit.demand)) return remembered(preemption, key);
   const offer = offerOf(preemption, session, rule);
   const found = search(preemption, session, { fit, offer });
   if (found === null) {
@@ -74,14 +80,15 @@ export function planVictims(
  * Under fair share: nobody is stopped for a request that would not fit though everybody went who may be stopped by anyone. One
  * look a shape, whoever asks. null: it is to be looked at.
  */
-export function noneFor(preemption: Preemption, session: SnapshotPending, shape: string): NoVictims | null {
+export function noneFor(preemption: Preemption, session: SnapshotPending, { demand, shape }: Asked): NoVictims | null {
   if (preemption.fairShare === null) return null;
-  if (!isAllocated(session)) return nobody('unallocated work stops nobody');
+  if (!isAllocated(session)) return NOT_ALLOCATED;
   catchUp(preemption);
   const key = `anybody;${shape}`;
   const known = preemption.inVain.get(key);
   if (known !== undefined) return known;
-  return hasRoom(offerOf(preemption, session, ANYBODY).ceiling, fitOf(session)) ? null : remembered(preemption, key);
+  const { ceiling } = offerOf(preemption, session, ANYBODY);
+  return hasRoom(ceiling, fitOf(session, demand)) ? null : remembered(preemption, key);
 }
 
 function remembered({ inVain }: Preemption, key: string): NoVictims {
@@ -93,6 +100,7 @@ function remembered({ inVain }: Preemption, key: string): NoVictims {
 const ANYBODY: VictimRule = { key: 'anybody', mayStop: () => true, compare: () => 0, whom: '', because: () => '' };
 
 const nobody = (none: string): NoVictims => ({ none, earliest: null, expectedStart: { at: null, basis: none } });
+const NOT_ALLOCATED = nobody('unallocated work stops nobody');
 
 interface Look {
   readonly fit: Fit;

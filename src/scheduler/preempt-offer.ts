@@ -79,28 +79,58 @@ export function lowerCeilings({ offers }: Preemption, victims: readonly Candidat
 
 function newOffer(preemption: Preemption, { projectId }: SnapshotPending, rule: VictimRule): Offer {
   const { nowMs, book, leaving } = preemption;
+  const isPast = ({ fromMs }: Candidate): boolean => fromMs !== null && fromMs <= nowMs;
+  if (preemption.fairShare !== null) return offerOfOpen(preemption, openByRank(preemption, rule, isPast));
   const stoppable = preemption.candidates
     .filter((candidate) => rule.mayStop(candidate) && !leaving.has(candidate.session.id))
     .toSorted(rule.compare);
-  const isPast = ({ fromMs }: Candidate): boolean => fromMs !== null && fromMs <= nowMs;
   const { open, closed } = shelter(book, stoppable.filter(isPast), projectId);
   const stillProtected = stoppable.filter(({ fromMs }) => fromMs !== null && fromMs > nowMs);
   const inTime = stillProtected.toSorted((a, b) => (a.fromMs ?? 0) - (b.fromMs ?? 0));
   const starting = stoppable.filter(({ fromMs }) => fromMs === null);
   const sheltered = shelter(book, [...open, ...inTime, ...starting], projectId).open.slice(open.length);
+  return {
+    ...offerOfOpen(preemption, open),
+    closed,
+    later: sheltered.filter(({ fromMs }) => fromMs !== null),
+    starting: sheltered.filter(({ fromMs }) => fromMs === null),
+  };
+}
+
+function offerOfOpen(preemption: Preemption, open: readonly Candidate[]): Offer {
   const ceiling = whenLeft(preemption);
   vacateAll(ceiling, open);
   return {
     open,
-    closed,
-    later: sheltered.filter(({ fromMs }) => fromMs !== null),
-    starting: sheltered.filter(({ fromMs }) => fromMs === null),
+    closed: [],
+    later: [],
+    starting: [],
     ceiling,
     counted: new Set(open),
     openOn: byNode(open),
     runs: new Map(),
-    asOf: leaving.size,
+    asOf: preemption.leaving.size,
   };
+}
+
+/**
+ * Under fair share, where the candidates come by their start and the claim time says who may be stopped later: those that may be
+ * stopped now, by rank.
+ */
+function openByRank(
+  { candidates, leaving }: Preemption,
+  { rankOf = () => 0, mayStop }: VictimRule,
+  isPast: (candidate: Candidate) => boolean,
+): readonly Candidate[] {
+  const byRank = new Map<number, Candidate[]>();
+  for (const candidate of candidates) {
+    if (!isPast(candidate) || !mayStop(candidate) || leaving.has(candidate.session.id)) continue;
+    const rank = rankOf(candidate);
+    const known = byRank.get(rank);
+    if (known === undefined) byRank.set(rank, [candidate]);
+    else known.push(candidate);
+  }
+  return [...byRank].toSorted(([a], [b]) => a - b).flatMap(([, same]) => same);
 }
 
 function byNode(candidates: readonly Candidate[]): Offer['openOn'] {

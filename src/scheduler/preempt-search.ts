@@ -1,6 +1,6 @@
 import type { PlacedKernel } from '../contract/plan.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
-import { type Demand, demandOf } from './demand.js';
+import type { Demand } from './demand.js';
 import { deviceViewOf, holds } from './node-table.js';
 import { nodesToTry, place, unplace } from './place.js';
 import type { Ranking } from './ranking.js';
@@ -25,8 +25,8 @@ export interface Fit {
 }
 
 /** `closed`: nodes whose room is promised to others. */
-export const fitOf = (session: SnapshotPending, closed: ReadonlySet<string> | null = null): Fit => ({
-  demand: closed === null ? demandOf(session) : { ...demandOf(session), closed },
+export const fitOf = (session: SnapshotPending, demand: Demand, closed?: ReadonlySet<string>): Fit => ({
+  demand: closed === undefined ? demand : { ...demand, closed },
   kernels: session.kernels.map(({ id, slots }) => ({ kernelId: id, slots })),
 });
 

@@ -50,8 +50,10 @@ export const amountsOf = (demand: Demand): Amounts => ({
   sessions: 1,
 });
 
+const ID_OF = { user: 'userId', project: 'projectId', domain: 'domainId' } as const;
+
 const entryOf = (book: QuotaBook, scope: QuotaScopeKind, owner: Owner): Entry | undefined =>
-  book.entries[scope].get(owner[`${scope}Id`]);
+  book.entries[scope].get(owner[ID_OF[scope]]);
 
 /** Every scope and slot with held + requested > limit. A slot that the request does not ask for cannot violate. */
 export function quotaViolations(book: QuotaBook, owner: Owner, requested: Amounts): QuotaViolation[] {

@@ -25,6 +25,8 @@ export interface Timeline {
   readonly highestReserver: Map<string, number>;
   /** Raised when room is freed earlier than it was known: what was remembered as a lower bound is none any more. */
   epoch: number;
+  /** Raised when room is taken for later, or such room is given up. */
+  claimsVersion: number;
 }
 
 interface TimelineInput {
@@ -53,6 +55,7 @@ export function timelineOf({ nodes, running, policy, nowMs, fairShare }: Timelin
     lowestRunning: lowestByScope(policy, running),
     highestReserver: new Map(),
     epoch: 0,
+    claimsVersion: 0,
   };
   const leases = new Map<NodeLine, Lease[]>();
   for (const session of running) {
@@ -89,6 +92,7 @@ export function takeInTime(
     line.version += 1;
   }
   if (span.fromMs <= timeline.nowMs) return;
+  timeline.claimsVersion += 1;
   const scope = scopeId(timeline.policy, span.owner);
   const known = timeline.highestReserver.get(scope) ?? -1;
   timeline.highestReserver.set(scope, Math.max(known, span.owner.priority));
@@ -119,6 +123,7 @@ export function releaseInTime(timeline: Timeline, ownerId: string): void {
     line.version += 1;
   }
   timeline.epoch += 1;
+  timeline.claimsVersion += 1;
 }
 
 /**
