@@ -60,6 +60,12 @@ export function createInstantContainers(): Containers {
       setTimeout(() => end(name, 0), runMs(found.spec)).unref();
       return running;
     },
+    startAgain: async (name) => {
+      const found = all.get(name);
+      if (found === undefined) throw new ContainerFailure('no_such_container', name);
+      return found.state;
+    },
+    processIds: async () => [],
     diagnoseExit: async () => undefined,
     stop: async (name) => end(name, 143),
     kill: async (name) => void end(name, 137),

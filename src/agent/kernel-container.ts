@@ -24,6 +24,8 @@ export const LABEL = {
   grace: 'berth.grace',
   notice: 'berth.notice',
   contactLimit: 'berth.contact-limit',
+  /** Of a member's anchor alone: its devices. */
+  anchor: 'berth.anchor',
 } as const;
 
 const GRACE_SECONDS_DEFAULT = 10;
@@ -40,6 +42,13 @@ export const networkName = (sessionId: string): string => `berth-${sessionId}`;
 /** Where sessions of one kernel live: they reach the outside, and not one another. One for all, since an engine has few networks. */
 export const SOLO_NETWORK = 'berth-solo';
 
+/** A device of a member, as its anchor's label tells it. */
+export interface AnchorDevice {
+  readonly id: string;
+  readonly memoryBytes: number;
+  readonly simulated: boolean;
+}
+
 export interface KernelContainer extends FoundKernel {
   readonly name: string;
   readonly role: string;
@@ -49,6 +58,8 @@ export interface KernelContainer extends FoundKernel {
   readonly notice: LaunchOrder['notice'];
   /** How long it may run while the agent is out of contact; undefined: for ever, since it is started nowhere else. */
   readonly contactLimitSeconds: number | undefined;
+  /** Of a member's anchor: the devices of the member. Undefined for any other kernel. */
+  readonly anchorDevices: readonly AnchorDevice[] | undefined;
   readonly container: ContainerState;
 }
 
@@ -68,9 +79,16 @@ export function kernelLabels(
     [LABEL.grace]: String(order.gracePeriodSeconds),
     [LABEL.notice]: JSON.stringify(order.notice),
     ...(order.retryable && { [LABEL.contactLimit]: String(order.contactLimitSeconds) }),
+    ...(order.ipc === 'shareable' && { [LABEL.anchor]: JSON.stringify(order.devices.map(anchorDevice)) }),
     ...(order.healthCheck !== null && { [LABEL.health]: JSON.stringify(order.healthCheck) }),
   };
 }
+
+const anchorDevice = ({ id, memoryBytes, simulated }: LaunchOrder['devices'][number]): AnchorDevice => ({
+  id,
+  memoryBytes,
+  simulated,
+});
 
 /** Undefined for a container whose labels this agent did not write: it is left alone. */
 export function readKernel(container: ContainerState): KernelContainer | undefined {
@@ -94,6 +112,7 @@ export function readKernel(container: ContainerState): KernelContainer | undefin
     graceSeconds: Number.isFinite(grace) ? grace : GRACE_SECONDS_DEFAULT,
     notice: noticeSchema.safeParse(json(labels[LABEL.notice])).data ?? noticeSchema.parse({}),
     contactLimitSeconds: Number.isFinite(contactLimit) ? contactLimit : undefined,
+    anchorDevices: json(labels[LABEL.anchor]) as readonly AnchorDevice[] | undefined,
     container,
   };
 }

@@ -1,6 +1,7 @@
 import type { LaunchOrder } from '../contract/index.js';
 import { type ContainerDevices, DEVICE_NAMES, toDeviceRequest } from '../devices/to-device-request.js';
 import type { ContainerSpec, MountSpec } from '../docker/container-spec.js';
+import { ANCHOR_PROCESS } from '../engines/segment-keeper.js';
 import { containerName, kernelLabels, networkName, SOLO_NETWORK } from './kernel-container.js';
 import type { AssignedPort } from './ports.js';
 import { StartRefused } from './start-failure.js';
@@ -27,19 +28,25 @@ export function launchToContainer(order: LaunchOrder, side: NodeSide): Container
     name: containerName(order),
     labels: kernelLabels(side.node, order, side.ports),
     image: order.image,
-    ...(order.entrypoint !== null && { entrypoint: order.entrypoint }),
-    command: order.command,
+    ...processOf(order),
     ...(order.workdir !== null && { workdir: order.workdir }),
     environment: environmentOf(order),
     cpuMilli: order.cpuMilli,
     memoryBytes: order.memoryBytes,
     ...(!hasShm && { shmBytes: Math.max(SHM_BYTES_MIN, Math.floor(order.memoryBytes / 2)) }),
+    ...(order.ipc === 'shareable' && { ipc: 'shareable' as const }),
     mounts,
     ports: side.ports.map((port) => ({ ...port, hostAddress: side.publishAddress })),
     hostname: order.hostname,
     ...(devices !== undefined && { devices: devices.request }),
     network: order.size > 1 ? networkOf(order) : { name: SOLO_NETWORK, aliases: [], extraHosts: {} },
   };
+}
+
+/** A member's anchor keeps the segments of its engines, whatever its image would run. */
+function processOf({ ipc, entrypoint, command }: LaunchOrder): Pick<ContainerSpec, 'entrypoint' | 'command'> {
+  if (ipc === 'shareable') return ANCHOR_PROCESS;
+  return { ...(entrypoint !== null && { entrypoint }), command };
 }
 
 /** torchrun's own names may be overridden by the user, those of Berth may not. */

@@ -3,6 +3,9 @@ import { timestampSchema } from './ids.js';
 import { deviceSchema } from './node.js';
 import { engineSchema } from './pool.js';
 
+/** kvcached's segment of an engine in its member's /dev/shm: it is there before the engine is, so its name follows from the id. */
+export const segmentName = (instanceId: string): string => `berth-${instanceId}`;
+
 /**
  * All that an agent needs to run one engine beside its member's anchor, given only to the node where the member runs and
  * while the instance is the ledger's. Values of `environment` and `apiKey` are plain: never logged, never in a history.
@@ -27,7 +30,7 @@ export const engineOrderSchema = z
     devices: z.array(deviceSchema),
     memoryBytes: z.int().describe('of the member: the ceiling of each engine'),
     cpuMilli: z.int(),
-    ipcName: z.string().describe("of kvcached's segment in the member's /dev/shm"),
+    ipcName: z.string().describe('`segmentName` of the instance'),
     limitBytes: z.int().describe('it starts under this limit'),
     maximumFootprintBytes: z.int(),
     startDeadlineSeconds: z.int(),

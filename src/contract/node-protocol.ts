@@ -151,6 +151,12 @@ export const launchOrderSchema = z
     /** May run again elsewhere: an agent out of contact for `contactLimitSeconds` stops it, before the ledger starts it elsewhere. */
     retryable: z.boolean().default(true),
     contactLimitSeconds: z.number().default(240),
+    ipc: z
+      .enum(['private', 'shareable'])
+      .default('private')
+      .describe(
+        "`shareable`: a member's anchor, whose /dev/shm its engines share; the agent runs its keeper in it, whatever the command",
+      ),
     peers: z.array(
       z.object({
         hostname: z.string(),

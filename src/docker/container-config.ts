@@ -57,14 +57,14 @@ function hostConfig(spec: ContainerSpec): HostConfig {
   };
 }
 
-/** No host namespace is ever asked for: the engine's own defaults (private pid, ipc, network, uts) stay. */
+/** No host namespace is ever asked for: private pid, network and uts; ipc, too, or one that containers of one member share. */
 function isolation(spec: ContainerSpec): HostConfig {
   return {
     CapDrop: ['ALL'],
     CapAdd: [],
     Privileged: false,
     SecurityOpt: ['no-new-privileges'],
-    IpcMode: 'private',
+    IpcMode: spec.ipc ?? 'private',
     ReadonlyRootfs: spec.readonlyRootfs ?? false,
     ...(spec.readonlyRootfs && { Tmpfs: { '/tmp': 'rw,nosuid,nodev,mode=1777' } }),
   };

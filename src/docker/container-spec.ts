@@ -54,6 +54,8 @@ export interface ContainerSpec {
   readonly memoryBytes: number;
   readonly pidsLimit?: number;
   readonly shmBytes?: number;
+  /** Private when unset. `shareable`: others may join its /dev/shm; `container:<name>`: joins that of a running one. */
+  readonly ipc?: 'private' | 'shareable' | `container:${string}`;
   readonly mounts: readonly MountSpec[];
   readonly ports: readonly PortSpec[];
   readonly devices?: DeviceRequestSpec;

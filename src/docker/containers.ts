@@ -11,8 +11,9 @@ import { type ImageIdentity, imageDigest, imageNames } from './images.js';
 import { inspect, type LabelFilter, list } from './inspect.js';
 import { type LogOptions, logs } from './logs.js';
 import { ensureNetwork, listNetworks, type NetworkOptions, type NetworkState, removeNetwork } from './networks.js';
+import { processIds } from './processes.js';
 import { createPull, type Pull } from './pull.js';
-import { diagnoseExit, ensureStarted } from './start.js';
+import { diagnoseExit, ensureStarted, startAgain } from './start.js';
 import { stats, type Usage } from './stats.js';
 import { kill, remove, type StopOptions, stop } from './stop.js';
 
@@ -27,6 +28,8 @@ export interface Containers {
   readonly images: () => Promise<readonly string[]>;
   readonly ensureCreated: (spec: ContainerSpec) => Promise<{ readonly id: string }>;
   readonly ensureStarted: (name: string) => Promise<ContainerState>;
+  /** Also one that has ended. */
+  readonly startAgain: (name: string) => Promise<ContainerState>;
   readonly diagnoseExit: (state: ContainerState) => Promise<ContainerFailure | undefined>;
   readonly stop: (name: string, options: StopOptions) => Promise<ContainerState | undefined>;
   readonly kill: (name: string, signal?: string) => Promise<void>;
@@ -37,6 +40,8 @@ export interface Containers {
   readonly logs: (name: string, options?: LogOptions) => AsyncGenerator<OutputFrame, void>;
   readonly exec: (call: ExecCall) => AsyncGenerator<OutputFrame | ExitFrame, void>;
   readonly stats: (name: string) => Promise<Usage | undefined>;
+  /** As the engine's machine numbers them; none of one that does not run. */
+  readonly processIds: (name: string) => Promise<readonly number[]>;
   readonly ensureNetwork: (name: string, options: NetworkOptions) => Promise<NetworkState>;
   readonly removeNetwork: (name: string) => Promise<void>;
   readonly listNetworks: (labels: LabelFilter) => Promise<readonly NetworkState[]>;
@@ -50,6 +55,7 @@ export function createContainers({ docker }: { readonly docker: Docker }): Conta
     images: () => imageNames(docker),
     ensureCreated: (spec) => ensureCreated(docker, spec),
     ensureStarted: (name) => ensureStarted(docker, name),
+    startAgain: (name) => startAgain(docker, name),
     diagnoseExit: (state) => diagnoseExit(docker, state),
     stop: (name, options) => stop(docker, name, options),
     kill: (name, signal) => kill(docker, name, signal),
@@ -60,6 +66,7 @@ export function createContainers({ docker }: { readonly docker: Docker }): Conta
     logs: (name, options) => logs(docker, name, options),
     exec: (call) => exec(docker, call),
     stats: (name) => stats(docker, name),
+    processIds: (name) => processIds(docker, name),
     ensureNetwork: (name, options) => ensureNetwork(docker, name, options),
     removeNetwork: (name) => removeNetwork(docker, name),
     listNetworks: (labels) => listNetworks(docker, labels),

@@ -18,6 +18,13 @@ export async function ensureStarted(docker: Docker, name: string): Promise<Conta
   return withoutFailure(docker, await existing(docker, name));
 }
 
+/** Starts one that has ended, as it is; one that runs is left. Throws `no_such_container`. */
+export async function startAgain(docker: Docker, name: string): Promise<ContainerState> {
+  await existing(docker, name);
+  await start(docker, name);
+  return withoutFailure(docker, await existing(docker, name));
+}
+
 const START_TRIES_MAX = 50;
 const START_PAUSE_MILLISECONDS = 100;
 

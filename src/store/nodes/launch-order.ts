@@ -109,6 +109,7 @@ export async function launchOrder(
     notice: spec.notice,
     retryable: row.failed_attempts + 1 < spec.retry.maxAttempts,
     contactLimitSeconds: contactLimitSeconds(row.lost_after_seconds),
+    ipc: spec.kind === 'system' && spec.labels['berth.pool'] !== undefined ? 'shareable' : 'private',
     peers,
   };
   return { order, sealedSecrets: row.sealed_secrets };

@@ -34,6 +34,7 @@ export function launchOrder(image: string, changes: Partial<LaunchOrder> = {}): 
     notice: { signal: 'SIGTERM' },
     retryable: true,
     contactLimitSeconds: 240,
+    ipc: 'private',
     peers: [],
     ...changes,
   };
