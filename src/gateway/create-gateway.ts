@@ -17,6 +17,8 @@ import { createAppCookies } from './app-cookies.js';
 import { createAppProxy } from './app-proxy.js';
 import { createForward } from './forward.js';
 import { gatewayMetrics } from './gateway-metrics.js';
+import type { ModelGateway } from './models/create-model-gateway.js';
+import { MODEL_PREFIX } from './models/paths.js';
 import { openRouteTable } from './route-table.js';
 import { createTickets } from './tickets.js';
 import { openTunnel } from './tunnels.js';
@@ -33,6 +35,8 @@ export interface GatewayDeps {
   readonly verifyKeys: JSONWebKeySet;
   readonly log: Logger;
   readonly registry: Registry;
+  /** Models by name, on every host that is no app's; closed with the gateway. */
+  readonly models?: ModelGateway;
   readonly options: GatewayOptions;
 }
 
@@ -50,7 +54,7 @@ export const GATEWAY_DEFAULTS = { tableEveryMs: 1_500, activityEveryMs: 10_000 }
 export interface Gateway {
   /** Answers the port; 0 takes a free one. */
   listen(place: { readonly host: string; readonly port: number }): Promise<number>;
-  /** Open streams are cut; activity that was not told yet is. */
+  /** Answers of models may end, within a limit; open streams of apps are cut; activity that was not told yet is. */
   close(): Promise<void>;
 }
 
@@ -81,8 +85,10 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
   const server = createServer({ requestTimeout: 0, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS });
   server.on('request', (request, response) => {
     const app = appOfHost(hostname, request.headers.host);
-    if (app === null) ownAnswer(request, response);
-    else void proxy.web({ request, response }, app);
+    if (app === null) {
+      if (deps.models !== undefined && request.url?.startsWith(MODEL_PREFIX)) deps.models.web(request, response);
+      else ownAnswer(request, response);
+    } else void proxy.web({ request, response }, app);
   });
   const sockets = new Set<Socket>();
   server.on('upgrade', (request, socket: Socket, head) => {
@@ -106,6 +112,7 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
     listen: (place) => listening(server, place),
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await deps.models?.close();
       server.closeAllConnections();
       for (const socket of sockets) socket.destroy();
       upstreams.close();

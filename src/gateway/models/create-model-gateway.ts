@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Registry } from 'prom-client';
+import type { Logger } from '../../platform/log.js';
+import type { ModelStore } from '../../store/model-store.js';
+import type { EventStore } from '../../store/store.js';
+import { GatewayKeys } from './gateway-keys.js';
+import { ModelDesk } from './model-desk.js';
+import { modelMetrics } from './model-metrics.js';
+import { openModelTable } from './model-table.js';
+import { UsageBook } from './usage-book.js';
+import { Wakes } from './wakes.js';
+
+export interface ModelGatewayDeps {
+  readonly models: Pick<ModelStore, 'routes' | 'route' | 'gatewayKey' | 'askWakes' | 'recordUsage'>;
+  readonly events: Pick<EventStore, 'listen'>;
+  readonly kickPool: (pool: string) => Promise<void>;
+  /** Opens an engine's key, sealed to its instance. */
+  readonly openApiKey: (sealed: Buffer, instanceId: string) => string;
+  readonly log: Logger;
+  /** One line a request: who, what, how long; never bodies or secrets. */
+  readonly accessLog: Pick<Logger, 'info'>;
+  readonly registry: Registry;
+  readonly options: ModelGatewayOptions;
+}
+
+export interface ModelGatewayOptions {
+  readonly tableEveryMs: number;
+  readonly usageEveryMs: number;
+  readonly bodyMaxBytes: number;
+  readonly bodyMs: number;
+  /** What is under way at the end has so long; then streams end with an error event. */
+  readonly drainMs: number;
+  /** Processes that share this port. */
+  readonly workers: number;
+}
+
+export const MODEL_GATEWAY_DEFAULTS: ModelGatewayOptions = {
+  tableEveryMs: 1_500,
+  usageEveryMs: 3_000,
+  bodyMaxBytes: 16 << 20,
+  bodyMs: 60_000,
+  drainMs: 5_000,
+  workers: 1,
+};
+
+export interface ModelGateway {
+  /** Answers a request for `/v1/…` on a host that is no app's. */
+  web(request: IncomingMessage, response: ServerResponse): void;
+  /** New requests are refused; those under way end, or are cut after `drainMs`; usage is told. */
+  close(): Promise<void>;
+}
+
+/** OpenAI's protocol by model name. Needs Postgres for its first read alone: throws where that fails. */
+export async function createModelGateway(deps: ModelGatewayDeps): Promise<ModelGateway> {
+  const { models, events, log, options } = deps;
+  const { workers } = options;
+  const metrics = modelMetrics(deps.registry);
+  const table = await openModelTable({ ...deps, everyMs: options.tableEveryMs });
+  const keys = new GatewayKeys({ models, log, workers });
+  const wakes = new Wakes({ models, kickPool: deps.kickPool, log, asked: (count) => metrics.wakesAsked(count) });
+  const usage = new UsageBook({ models, log, everyMs: options.usageEveryMs });
+  const desk = new ModelDesk({ table, keys, wakes, usage, metrics, log, accessLog: deps.accessLog, options });
+  table.onChange((entry) => desk.changed(entry));
+  const listening = await events.listen({
+    session: () => undefined,
+    model: (claimId) => table.changed(claimId),
+    key: () => keys.forget(),
+    reconnect() {
+      keys.forget();
+      table.readAll();
+    },
+  });
+  table.readAll(); // what changed between the first read and the listening
+  return {
+    web: (request, response) => desk.web(request, response),
+    async close() {
+      await desk.close();
+      wakes.close();
+      table.close();
+      await Promise.all([usage.close(), listening.close()]);
+    },
+  };
+}

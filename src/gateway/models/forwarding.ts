@@ -1,0 +1,176 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Call } from './call.js';
+import { EventStream } from './event-stream.js';
+import { DIED, DIED_STREAMING, REFUSED_US, SAID_NOTHING } from './model-answers.js';
+import { errorEvent, type OpenAiError } from './openai-error.js';
+import type { Target } from './target.js';
+import { PassingUsage, tokensIn } from './token-usage.js';
+
+/** An answer up to so long is held until it is whole, so that an engine that dies in it is a 502 with a body. */
+const WHOLE_MAX = 1 << 20;
+const NOT_PASSED = new Set([
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer', 'transfer-encoding'],
+  ...['upgrade', 'content-length', 'set-cookie', 'server', 'date', 'x-request-id'],
+]);
+
+export interface ForwardingEnds {
+  /** Nothing was sent: it may go to another engine. */
+  notSent(call: Call, error: Error): void;
+}
+
+type Mode = 'waiting' | 'whole' | 'passing' | 'events';
+
+/** One try of a request at one engine: the answer goes on as it comes, no faster than the client reads. */
+export class Forwarding implements Dispatcher.DispatchHandler {
+  readonly #call: Call;
+  readonly #target: Target;
+  readonly #ends: ForwardingEnds;
+  #controller: Dispatcher.DispatchController | null = null;
+  #mode: Mode = 'waiting';
+  #status = 0;
+  #headers: string[] = [];
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #events: EventStream | null = null;
+  #usage: PassingUsage | null = null;
+
+  constructor(call: Call, target: Target, ends: ForwardingEnds) {
+    this.#call = call;
+    this.#target = target;
+    this.#ends = ends;
+    target.inFlight += 1;
+    call.onLeft = () => this.#left();
+    call.onCut = () => this.#cut();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#call.isGone) controller.abort(new Error('the client left'));
+    else this.#call.isForwarded = true;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    const call = this.#call;
+    call.firstByteMs = performance.now();
+    this.#status = status;
+    call.hasFailed = status >= 500;
+    this.#headers = passedHeaders(headers);
+    const { 'content-type': type, 'content-length': length } = headers;
+    if (type?.startsWith('text/event-stream') === true) {
+      this.#mode = 'events';
+      this.#events = new EventStream(call.isUsageOurs);
+      this.#writeHead();
+      call.response.flushHeaders();
+    } else if (length !== undefined && Number(length) > WHOLE_MAX) this.#pass(length);
+    else this.#mode = 'whole';
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, part: Buffer): void {
+    if (this.#mode === 'whole') {
+      this.#parts.push(part);
+      this.#bytes += part.length;
+      if (this.#bytes > WHOLE_MAX) this.#pass(null);
+      return;
+    }
+    this.#usage?.pass(part);
+    const out = this.#events === null ? part : this.#events.push(part);
+    if (out === null || this.#call.response.write(out)) return;
+    controller.pause();
+    this.#call.response.once('drain', () => controller.resume());
+  }
+
+  onResponseEnd(): void {
+    this.#release();
+    const { response } = this.#call;
+    if (this.#mode === 'whole') return this.#endWhole();
+    this.#readTokens();
+    const left = this.#events?.end() ?? null;
+    if (left === null) response.end();
+    else response.end(left);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#release();
+    const call = this.#call;
+    this.#readTokens();
+    if (call.isGone) return;
+    if (this.#controller === null) return this.#ends.notSent(call, error);
+    call.hasFailed = true;
+    this.#breakOff(DIED_STREAMING);
+  }
+
+  /** From then on nothing of this try counts for the target. */
+  #release(): void {
+    this.#target.inFlight -= 1;
+    this.#call.onLeft = null;
+    this.#call.onCut = null;
+  }
+
+  #left(): void {
+    this.#controller?.abort(new Error('the client left'));
+  }
+
+  #cut(): void {
+    const error = new Error('the gateway ends');
+    if (this.#controller === null) this.#target.destroy();
+    else this.#controller.abort(error);
+  }
+
+  #breakOff(streaming: OpenAiError): void {
+    const { response, requestId } = this.#call;
+    if (this.#mode === 'events') response.end(errorEvent(streaming, requestId));
+    else this.#call.refuse(DIED);
+  }
+
+  #readTokens(): void {
+    this.#call.tokens = this.#events?.tokens ?? this.#usage?.tokens ?? null;
+  }
+
+  #endWhole(): void {
+    const call = this.#call;
+    if (this.#status === 401 || this.#status === 403) {
+      call.hasFailed = true;
+      return call.refuse(REFUSED_US);
+    }
+    const [first] = this.#parts;
+    const body = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);
+    if (body.length === 0 && this.#status >= 500) return call.refuse(SAID_NOTHING);
+    call.tokens = tokensIn(body);
+    this.#headers.push('content-length', String(body.length));
+    this.#writeHead();
+    call.response.end(body);
+  }
+
+  #pass(length: string | null): void {
+    this.#mode = 'passing';
+    this.#usage = new PassingUsage();
+    if (length !== null) this.#headers.push('content-length', length);
+    this.#writeHead();
+    for (const part of this.#parts) {
+      this.#usage.pass(part);
+      this.#call.response.write(part);
+    }
+    this.#parts = [];
+  }
+
+  #writeHead(): void {
+    const { response, requestId, known } = this.#call;
+    this.#headers.push('x-request-id', requestId);
+    for (const text of known?.limits.headers(performance.now()) ?? []) this.#headers.push(text);
+    this.#call.status = this.#status;
+    response.writeHead(this.#status, this.#headers);
+  }
+}
+
+function passedHeaders(headers: IncomingHttpHeaders): string[] {
+  const passed: string[] = [];
+  for (const name in headers) {
+    if (NOT_PASSED.has(name)) continue;
+    const value = headers[name];
+    if (typeof value === 'string') passed.push(name, value);
+    else if (value !== undefined) for (const one of value) passed.push(name, one);
+  }
+  return passed;
+}

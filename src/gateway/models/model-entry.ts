@@ -1,0 +1,54 @@
+import type { ModelRoute } from '../../store/model-store.js';
+import type { Target, TargetPlace } from './target.js';
+
+/** A model in the gateway's memory: its route as it is now, and what this process has to do with it. */
+export class ModelEntry {
+  route: ModelRoute;
+  targets: readonly Target[] = [];
+  /** When its wake, or a request for it, was last told. */
+  askedMs = 0;
+  #next = 0;
+
+  constructor(route: ModelRoute) {
+    this.route = route;
+  }
+
+  /** Takes a route that was read anew; answers the targets that are no longer in it. `make` finds one that was in it before. */
+  take(route: ModelRoute, make: (place: TargetPlace) => Target): readonly Target[] {
+    this.route = route;
+    if (isSame(this.targets, route.targets)) return [];
+    const before = this.targets;
+    this.targets = route.targets.map((place) => before.find(isAt(place)) ?? make(place));
+    return before.filter((target) => !this.targets.includes(target));
+  }
+
+  get isServing(): boolean {
+    return this.route.serving === 'Active' && this.targets.length > 0;
+  }
+
+  /** The one with the least under way, of those that take connections; equals take turns. */
+  pick(nowMs: number): Target | null {
+    const { targets } = this;
+    const { length } = targets;
+    let best: Target | null = null;
+    for (let step = 0; step < length; step += 1) {
+      const target = targets[(this.#next + step) % length];
+      if (target !== undefined && target.isOpen(nowMs) && (best === null || target.inFlight < best.inFlight))
+        best = target;
+    }
+    this.#next = length > 1 ? (this.#next + 1) % length : 0;
+    return best;
+  }
+}
+
+const isAt =
+  (place: TargetPlace) =>
+  (target: Target): boolean =>
+    target.isAt(place);
+
+const isSame = (targets: readonly Target[], places: ModelRoute['targets']): boolean =>
+  targets.length === places.length &&
+  targets.every((target, index) => {
+    const place = places[index];
+    return place !== undefined && isAt(place)(target);
+  });
