@@ -144,6 +144,11 @@ class Engine:
         for turn in [*self._running, *self._waiting]:
             turn.abort()
 
+    @property
+    def waiting_told(self) -> int:
+        """As its metrics say it: a sleeper counts nobody, as the real one, though who asks it waits for the wake."""
+        return self.waiting if self.memory.state in ("awake", "starting") else 0
+
     def count(self, reason: str, prompt_tokens: int, generation_tokens: int) -> None:
         self.succeeded[reason] = self.succeeded.get(reason, 0) + 1
         self.prompt_tokens += prompt_tokens

@@ -1,6 +1,7 @@
 """HTTP/1.1 over asyncio with keep-alive and chunked answers; a client that leaves cancels what was begun for it."""
 import asyncio
 import json
+from contextlib import aclosing
 from urllib.parse import parse_qsl
 
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 405: "Method Not Allowed"}
@@ -36,7 +37,7 @@ class Connection(asyncio.StreamReaderProtocol):
 
     def __init__(self, respond, open_connections: set) -> None:
         self._open = open_connections
-        self._task = None
+        self._serving = None
         self.is_busy = False
         super().__init__(asyncio.StreamReader(limit=2**17), self._begin)
         self._respond = respond
@@ -44,7 +45,7 @@ class Connection(asyncio.StreamReaderProtocol):
     def _begin(self, reader, writer) -> None:
         self._open.add(self)
         self.writer = writer
-        self._task = asyncio.ensure_future(self._serve(reader, writer))
+        self._serving = asyncio.ensure_future(self._serve(reader, writer))
 
     def eof_received(self) -> bool:
         super().eof_received()
@@ -53,8 +54,8 @@ class Connection(asyncio.StreamReaderProtocol):
     def connection_lost(self, error) -> None:
         super().connection_lost(error)
         self._open.discard(self)
-        if self._task is not None:
-            self._task.cancel()
+        if self._serving is not None:
+            self._serving.cancel()
 
     async def _serve(self, reader, writer) -> None:
         try:
@@ -80,9 +81,10 @@ class Connection(asyncio.StreamReaderProtocol):
             head.append("connection: close")
         writer.write(("\r\n".join(head) + "\r\n\r\n").encode() + answer.body)
         if answer.chunks is not None:
-            async for chunk in answer.chunks:
-                writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
-                await writer.drain()
+            async with aclosing(answer.chunks) as chunks:
+                async for chunk in chunks:
+                    writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+                    await writer.drain()
             writer.write(b"0\r\n\r\n")
         await writer.drain()
 

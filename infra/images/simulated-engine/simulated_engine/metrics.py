@@ -10,7 +10,7 @@ def vllm(engine, model: str) -> str:
     used = engine.memory.kv_bytes / limit if limit > 0 else 0.0
     lines = [
         *metric("vllm:num_requests_running", "gauge", [(label, engine.running_all)]),
-        *metric("vllm:num_requests_waiting", "gauge", [(label, engine.waiting)]),
+        *metric("vllm:num_requests_waiting", "gauge", [(label, engine.waiting_told)]),
         *metric("vllm:kv_cache_usage_perc", "gauge", [(label, used)]),
         *metric("vllm:engine_sleep_state", "gauge", sleep_states(model, asleep)),
         *metric("vllm:prompt_tokens", "counter", [(label, engine.prompt_tokens)]),
@@ -25,7 +25,7 @@ def sglang(engine, model: str) -> str:
     completed = sum(count for reason, count in engine.succeeded.items() if reason != "abort")
     lines = [
         *metric("sglang:num_running_reqs", "gauge", [(label, engine.running_all)]),
-        *metric("sglang:num_queue_reqs", "gauge", [(label, engine.waiting)]),
+        *metric("sglang:num_queue_reqs", "gauge", [(label, engine.waiting_told)]),
         *metric("sglang:num_requests", "counter", [(label, completed)]),
         *metric("sglang:prompt_tokens", "counter", [(label, engine.prompt_tokens)]),
         *metric("sglang:generation_tokens", "counter", [(label, engine.generation_tokens)]),

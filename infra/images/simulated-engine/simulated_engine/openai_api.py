@@ -10,6 +10,14 @@ WORDS = " This is a simulated answer: no model runs here.".split(" ")[1:]
 DEFAULT_COMPLETION_TOKENS = 16
 
 
+FINGERPRINT = "vllm-0.32.0-simulated"
+TAIL = {"kv_transfer_params": None, "ec_transfer_params": None, "metrics": None}
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex[:16]
+
+
 class Bad(Exception):
     """An answer in OpenAI's error form."""
 
@@ -29,14 +37,12 @@ class Call:
         asked = body.get("max_completion_tokens") or body.get("max_tokens")
         self.tokens = asked or (knobs["answer-tokens"] if is_chat else DEFAULT_COMPLETION_TOKENS)
         self.finish = "length" if asked or not is_chat else "stop"
-        room = options.max_model_len - self.prompt_tokens
-        if self.tokens > room:
-            raise Bad(too_long(options.max_model_len, self.tokens, self.prompt_tokens), param="input_tokens")
+        check_length(options.max_model_len, asked, self.prompt_tokens, self.tokens)
         self.is_stream = body.get("stream") is True
         stream_options = body.get("stream_options") or {}
         self.has_usage = stream_options.get("include_usage") is True
         self.has_running_usage = stream_options.get("continuous_usage_stats") is True
-        self.id = ("chatcmpl-" if is_chat else "cmpl-") + uuid.uuid4().hex
+        self.id = ("chatcmpl-" if is_chat else "cmpl-") + new_id()
         self.created = int(time.time())
 
     def usage(self, generated: int) -> dict:
@@ -44,11 +50,13 @@ class Call:
         return {"prompt_tokens": self.prompt_tokens, "total_tokens": total, "completion_tokens": generated}
 
 
-def too_long(limit: int, asked: int, prompt: int) -> str:
-    return (
-        f"This model's maximum context length is {limit} tokens. However, you requested {asked} output tokens and your "
-        f"prompt contains at least {prompt} input tokens, for a total of at least {asked + prompt} tokens."
-    )
+def check_length(limit: int, asked, prompt: int, tokens: int) -> None:
+    if asked and asked > limit:
+        why = f"max_tokens={asked} cannot be greater than max_model_len={limit}. Please request fewer output tokens."
+        raise Bad(f"{why} (parameter=max_tokens, value={asked})", param="max_tokens")
+    if prompt + tokens > limit:
+        why = f"This model's maximum context length is {limit} tokens. However, you requested {tokens} output tokens"
+        raise Bad(f"{why} and your prompt contains at least {prompt} input tokens.", param="input_tokens")
 
 
 def count_tokens(given) -> int:
@@ -64,47 +72,51 @@ def word(place: int) -> str:
 
 
 async def generate(engine, call: Call):
-    """(word, finish reason or None) for each token from when its turn has come; an abort is the last one, without a word."""
-    generated, finish = 0, "abort"
-    try:
-        async with engine.turn() as turn:
-            began = time.monotonic()
-            while generated < call.tokens:
-                due = began + (generated + 1) / engine.knobs["tokens-per-second"]
-                await turn.rest(due - time.monotonic())
-                if turn.is_aborted:
-                    yield "", "abort"
-                    return
-                generated += 1
-                is_last = generated == call.tokens
-                finish = call.finish if is_last else "abort"
-                yield word(generated - 1), call.finish if is_last else None
-    finally:
-        engine.count(finish, call.prompt_tokens, generated)
+    """(word, finish reason or None) for each token from when its turn has come; an abort is the last one, without a word.
+
+    A client that leaves is not counted as a request that ended, as with the real one.
+    """
+    generated = 0
+    async with engine.turn() as turn:
+        began = time.monotonic()
+        while generated < call.tokens:
+            due = began + (generated + 1) / engine.knobs["tokens-per-second"]
+            await turn.rest(due - time.monotonic())
+            if turn.is_aborted:
+                engine.count("abort", call.prompt_tokens, generated)
+                yield "", "abort"
+                return
+            generated += 1
+            finish = call.finish if generated == call.tokens else None
+            if finish is not None:
+                engine.count(finish, call.prompt_tokens, generated)
+            yield word(generated - 1), finish
 
 
 async def whole(engine, call: Call) -> Answer:
     words, finish = [], None
     async for text, finish in generate(engine, call):
         words.append(text)
-    usage = {**call.usage(len([text for text in words if text != ""])), "prompt_tokens_details": None}
-    return json_answer(chat_body(call, "".join(words), finish, usage) if call.is_chat else text_body(call, "".join(words), finish, usage))
+    usage = {**call.usage(len([text for text in words if text != ""])), "prompt_tokens_details": None, "completion_tokens_details": None}
+    write = chat_body if call.is_chat else text_body
+    return json_answer(write(call, "".join(words), finish, usage))
 
 
 def chat_body(call: Call, text: str, finish: str, usage: dict) -> dict:
     message = {"role": "assistant", "content": text, "refusal": None, "annotations": None, "audio": None}
-    message |= {"function_call": None, "tool_calls": [], "reasoning": None}
+    message |= {"function_call": None, "reasoning": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish, "stop_reason": None, "token_ids": None}
+    choice |= {"routed_experts": None}
     head = {"id": call.id, "object": "chat.completion", "created": call.created, "model": call.model, "choices": [choice]}
-    tail = {"prompt_logprobs": None, "prompt_token_ids": None, "kv_transfer_params": None}
-    return {**head, "service_tier": None, "system_fingerprint": None, "usage": usage, **tail}
+    tail = {"prompt_logprobs": None, "prompt_token_ids": None, "prompt_text": None, **TAIL}
+    return {**head, "service_tier": None, "system_fingerprint": FINGERPRINT, "usage": usage, **tail}
 
 
 def text_body(call: Call, text: str, finish: str, usage: dict) -> dict:
     choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": finish, "stop_reason": None, "token_ids": None}
-    choice |= {"prompt_logprobs": None, "prompt_token_ids": None}
+    choice |= {"prompt_logprobs": None, "prompt_token_ids": None, "routed_experts": None}
     head = {"id": call.id, "object": "text_completion", "created": call.created, "model": call.model, "choices": [choice]}
-    return {**head, "service_tier": None, "system_fingerprint": None, "usage": usage, "kv_transfer_params": None}
+    return {**head, "service_tier": None, "system_fingerprint": FINGERPRINT, "usage": usage, **TAIL}
 
 
 def event(value) -> bytes:
@@ -119,19 +131,27 @@ async def streamed(engine, call: Call):
     tokens = generate(engine, call)
     try:
         async for text, finish in tokens:
+            if generated == 0 and finish == "abort":
+                break  # as the real one: a stream that never ran ends without a choice
             if generated == 0 and call.is_chat:
-                yield event(chunk(call, head, first_choice(), 0))
+                yield event({**chunk(call, head, first_choice(), 0), "prompt_token_ids": None, "prompt_text": None})
             generated += text != ""
-            yield event(chunk(call, head, delta_choice(call, text, finish), generated))
+            last = finish is not None and not call.has_usage
+            yield event(chunk(call, head, delta_choice(call, text, finish), generated) | fingerprint(last))
         if call.has_usage:
-            yield event({**head, "choices": [], "usage": call.usage(generated)})
+            yield event({**head, "choices": [], "usage": call.usage(generated), **fingerprint(True)})
         yield b"data: [DONE]\n\n"
     finally:
         await tokens.aclose()
 
 
+def fingerprint(is_last: bool) -> dict:
+    """On the last event of a stream only."""
+    return {"system_fingerprint": FINGERPRINT} if is_last else {}
+
+
 def chunk(call: Call, head: dict, choice: dict, generated: int) -> dict:
-    usage = {"usage": call.usage(generated)} if call.has_running_usage else {}
+    usage = {"usage": {**call.usage(generated), "completion_tokens_details": None}} if call.has_running_usage else {}
     return {**head, "choices": [choice], **usage}
 
 
@@ -140,10 +160,11 @@ def first_choice() -> dict:
 
 
 def delta_choice(call: Call, text: str, finish) -> dict:
-    ended = {} if finish is None else {"stop_reason": None}
+    ending = {"logprobs": None, "finish_reason": finish}
     if not call.is_chat:
-        return {"index": 0, "text": text, "logprobs": None, "finish_reason": finish, "stop_reason": None}
-    return {"index": 0, "delta": {"content": text}, "logprobs": None, "finish_reason": finish, **ended, "token_ids": None}
+        return {"index": 0, "text": text, **ending, "stop_reason": None, "prompt_token_ids": None, "token_ids": None}
+    ended = {} if finish is None else {"stop_reason": None}
+    return {"index": 0, "delta": {"content": text}, **ending, **ended, "token_ids": None}
 
 
 async def embeddings(engine, options, body: dict) -> Answer:
@@ -154,8 +175,8 @@ async def embeddings(engine, options, body: dict) -> Answer:
         await asyncio.sleep(1 / engine.knobs["tokens-per-second"])
     engine.count("stop", tokens, 0)
     data = [{"index": place, "object": "embedding", "embedding": vector(text)} for place, text in enumerate(texts)]
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens, "completion_tokens": 0, "prompt_tokens_details": None}
-    head = {"id": f"embd-{uuid.uuid4().hex}", "object": "list", "created": int(time.time())}
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens, "completion_tokens": 0, "prompt_tokens_details": None, "completion_tokens_details": None}
+    head = {"id": f"embd-{new_id()}", "object": "list", "created": int(time.time())}
     return json_answer({**head, "model": body.get("model") or options.served_names[0], "data": data, "usage": usage})
 
 

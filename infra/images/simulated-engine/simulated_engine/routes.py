@@ -1,12 +1,13 @@
 """Which path answers what, in vLLM's or SGLang's form."""
 import asyncio
 import json
+import time
 
 from . import metrics
 from .engine import Refused, crash
 from .http_server import Answer, Request, json_answer
 from .knobs import FROM_JSON
-from .openai_api import Bad, Call, embeddings, streamed, whole
+from .openai_api import Bad, Call, embeddings, new_id, streamed, whole
 
 VLLM_VERSION = "0.32.0"
 
@@ -67,10 +68,12 @@ class Routes:
         try:
             body = json.loads(request.body)
         except ValueError as why:
-            raise Bad(f"1 validation error: {why}", 400, "Bad Request") from why
-        model = body.get("model") if isinstance(body, dict) else None
+            raise invalid("json_invalid", "body.1", f"JSON decode error: {why}") from why
+        if not isinstance(body, dict):
+            raise invalid("model_attributes_type", "body", "Input should be a valid dictionary")
+        model = body.get("model")
         if model is not None and model not in self._options.served_names:
-            raise Bad(f"The model `{model}` does not exist.", 404, "NotFoundError", "model")
+            raise Bad(f"The model `{model}` does not exist. Valid aliases: {', '.join(self._options.served_names)}.", 404, "NotFoundError", "model")
         return body
 
     async def _health(self, _: Request) -> Answer:
@@ -84,7 +87,7 @@ class Routes:
 
     def _model(self, name: str) -> dict:
         head = {"id": name, "object": "model", "created": self._engine.created, "owned_by": self._options.kind}
-        return {**head, "root": self._options.model, "parent": None, "max_model_len": self._options.max_model_len, "permission": []}
+        return {**head, "root": self._options.model, "parent": None, "max_model_len": self._options.max_model_len, "permission": [permission()]}
 
     async def _metrics(self, _: Request) -> Answer:
         if self._engine.knobs["metrics-fail"]:
@@ -99,7 +102,7 @@ class Routes:
     async def _chat(self, request: Request) -> Answer:
         body = self._body(request)
         if not isinstance(body.get("messages"), list):
-            raise Bad("1 validation error: 'messages' Field required", 400, "Bad Request", "messages")
+            raise invalid("missing", "body.messages", "Field required")
         return await self._call(body, is_chat=True)
 
     async def _completion(self, request: Request) -> Answer:
@@ -115,9 +118,13 @@ class Routes:
         return await embeddings(self._engine, self._options, self._body(request))
 
     async def _sleep(self, request: Request) -> Answer:
-        level = int(request.query.get("level", "1"))
-        await self._engine.sleep(request.query.get("mode", "abort"))
-        return json_answer({"status": "sleeping", "level": level})
+        level, mode = request.query.get("level", "1"), request.query.get("mode", "abort")
+        if level not in ("0", "1", "2"):
+            raise invalid("less_than_equal", "query.level", "Input should be less than or equal to 2")
+        if mode not in ("abort", "wait", "keep"):
+            raise invalid("literal_error", "query.mode", "Input should be 'abort', 'wait' or 'keep'")
+        await self._engine.sleep(mode)
+        return json_answer({"status": "sleeping", "level": int(level)})
 
     async def _wake(self, _: Request) -> Answer:
         await self._engine.wake()
@@ -150,3 +157,15 @@ class Routes:
         except (KeyError, TypeError, ValueError) as why:
             raise Bad(f"no such knob, or no value for it: {why} (simulated)") from why
         return await self._show(request)
+
+
+def invalid(type: str, place: str, message: str) -> Bad:
+    """As the framework's own check of a request says it."""
+    return Bad(f"1 validation error:\n  {{'type': '{type}', 'loc': '{place}', 'msg': {message!r}}}", 400, "Bad Request", place)
+
+
+def permission() -> dict:
+    allowed = {"allow_sampling": True, "allow_logprobs": True, "allow_view": True}
+    denied = {"allow_create_engine": False, "allow_search_indices": False, "allow_fine_tuning": False}
+    head = {"id": f"modelperm-{new_id()}", "object": "model_permission", "created": int(time.time())}
+    return {**head, **allowed, **denied, "organization": "*", "group": None, "is_blocking": False}
