@@ -140,9 +140,6 @@ export const poolPlanSchema = z
         claimId: z.string(),
         model: z.string(),
         replica: z.int(),
-        key: z
-          .string()
-          .describe("stands for the new instance's id in `planned` and `limits`: the store puts the id there"),
         member: z.string(),
         gpus: z.array(z.string()),
         movesFrom: z.string().nullable(),
@@ -186,7 +183,7 @@ export const poolPlanSchema = z
         raise: z.array(limitWriteSchema),
       }),
     ),
-    /** Of every instance that has a limit, after this turn: what the ledger records. A place's new engine is `<claimId>/<replica>`. */
+    /** Of every instance that has a limit, after this turn: what the ledger records. A place's new engine is `new:<claimId>/<replica>`. */
     planned: z.record(z.string(), bytes),
     short: z.array(z.string()).describe('instances that are short and would gain: kept for the next look'),
     nextLookMs: ms.nullable().describe('the next moment at which time alone changes something'),

@@ -31,7 +31,7 @@ export interface MeasuredTimes {
 }
 
 /** What an instance's phase means for a client, where nothing worse is known of the claim. */
-export const SERVING_OF: Readonly<Record<TenantPhase, Serving>> = {
+export const SERVING_OF: Readonly<Record<Exclude<TenantPhase, 'STOPPING'>, Serving>> = {
   STARTING: 'EngineStarting',
   ACTIVE: 'Active',
   SLEEPING: 'EngineSleeping',

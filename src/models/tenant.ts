@@ -1,7 +1,7 @@
 /** Sizes are whole bytes. */
 export type Bytes = number;
 
-export type TenantPhase = 'STARTING' | 'ACTIVE' | 'SLEEPING' | 'WAKING' | 'MOVING';
+export type TenantPhase = 'STARTING' | 'ACTIVE' | 'SLEEPING' | 'WAKING' | 'MOVING' | 'STOPPING';
 
 /** What one engine does on one GPU right now. null where its metrics could not be read. */
 export interface EngineLoad {
@@ -11,6 +11,8 @@ export interface EngineLoad {
 
 /** A claim's instance on one GPU: a model on several GPUs is a tenant of each. */
 export interface Tenant {
+  /** Of the engine. */
+  readonly id: string;
   readonly model: string;
   readonly phase: TenantPhase;
   /** F: weights and everything else but KV cache, at most. */
@@ -22,7 +24,7 @@ export interface Tenant {
   readonly priority: number;
   /** u: KV mapped now. */
   readonly kvUsedBytes: Bytes;
-  /** s: measured while it sleeps; null: not known, or not believed. */
+  /** s: measured while it sleeps, kept while it is stopped asleep; null: not known, or not believed. */
   readonly residueBytes: Bytes | null;
   /** Somebody asked for it while it slept, and it does not wake yet. */
   readonly isWakeAsked: boolean;
@@ -42,12 +44,28 @@ export interface PoolGpu {
   readonly tenants: readonly Tenant[];
 }
 
-const isAsleep = ({ phase }: Tenant): boolean => phase === 'SLEEPING';
+/** Of an engine that sleeps, or was stopped asleep; else null whatever was noted. */
+export const residueOf = ({ phase, residueBytes }: Tenant): Bytes | null =>
+  phase === 'SLEEPING' || phase === 'STOPPING' ? residueBytes : null;
 
 /** It gave its reservation back: asleep in a pool that releases, with a residue that is known, and nobody asks for it. */
 export const isReleased = (tenant: Tenant, releases: boolean): boolean =>
-  releases && isAsleep(tenant) && tenant.residueBytes !== null && !tenant.isWakeAsked;
+  releases && !tenant.isWakeAsked && residueOf(tenant) !== null;
 
 /** F + K: what an instance needs to be placed or woken. */
 export const needOf = ({ footprintBytes, kvFloorBytes }: Pick<Tenant, 'footprintBytes' | 'kvFloorBytes'>): Bytes =>
   footprintBytes + kvFloorBytes;
+
+/** By model, then by engine. */
+export const byName = (a: Pick<Tenant, 'model' | 'id'>, b: Pick<Tenant, 'model' | 'id'>): number =>
+  a.model === b.model ? (a.id < b.id ? -1 : 1) : a.model < b.model ? -1 : 1;
+
+/** The same list where it is in order already. */
+export function inNameOrder<T extends Pick<Tenant, 'model' | 'id'>>(tenants: readonly T[]): readonly T[] {
+  for (let n = 1; n < tenants.length; n += 1) {
+    const before = tenants[n - 1];
+    const here = tenants[n];
+    if (before !== undefined && here !== undefined && byName(before, here) > 0) return tenants.toSorted(byName);
+  }
+  return tenants;
+}

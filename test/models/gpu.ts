@@ -11,6 +11,7 @@ export const BUSY = { running: 3, waiting: 1 };
 
 /** An idle awake engine of 30 + 10 GiB. */
 export const tenant = (model: string, change: Partial<Tenant> = {}): Tenant => ({
+  id: model,
   model,
   phase: 'ACTIVE',
   footprintBytes: gib(30),
