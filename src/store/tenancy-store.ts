@@ -56,6 +56,8 @@ export interface TenancyStore {
   /** The principal of a user, for an operator who acts for them. */
   principalOf(userName: string): Promise<Principal | null>;
   listKeys(page: PageQuery, viewer: Principal): Promise<Page<ApiKey>>;
+  /** One that the viewer may see: its own, or of its domain for the admin. */
+  getKey(id: string, viewer: Principal): Promise<ApiKey | null>;
   revokeKey(id: string, viewer: Principal): Promise<'ok' | 'missing'>;
   /** First domain, project, operator and key, group and node of a new machine; changes nothing that is there. */
   bootstrap(first: Bootstrap): Promise<void>;

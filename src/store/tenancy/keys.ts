@@ -9,7 +9,7 @@ const KEY = sql`
     k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.last_used_at AS "lastUsedAt"
   FROM api_keys k JOIN users u ON u.id = k.user_id`;
 
-export const createKeys = (db: Database): Pick<TenancyStore, 'createKey' | 'listKeys' | 'revokeKey'> => ({
+export const createKeys = (db: Database): Pick<TenancyStore, 'createKey' | 'listKeys' | 'getKey' | 'revokeKey'> => ({
   createKey: (key) =>
     orExists(async () => {
       const made = await db.run(sql`
@@ -23,6 +23,10 @@ export const createKeys = (db: Database): Pick<TenancyStore, 'createKey' | 'list
   listKeys: async (query, viewer) => {
     const visible = scoped(viewer, { domain: sql`u.domain_id`, own: sql`u.id = ${viewer.userId}` });
     return byCreation(await db.rows<ApiKey>(sql`${KEY} WHERE ${visible} AND ${page(sql`k`, query)}`), query);
+  },
+  getKey: async (id, viewer) => {
+    const visible = scoped(viewer, { domain: sql`u.domain_id`, own: sql`u.id = ${viewer.userId}` });
+    return (await db.first<ApiKey>(sql`${KEY} WHERE ${visible} AND k.id = ${id}`)) ?? null;
   },
   revokeKey: async (id, viewer) => {
     const visible = scoped(viewer, { domain: sql`u.domain_id`, own: sql`u.id = ${viewer.userId}` });
