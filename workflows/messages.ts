@@ -24,6 +24,9 @@ export const unhealthySignal = defineSignal<[SessionSignal]>('unhealthy');
 /** Says nothing: a planner reads the ledger, it does not listen. */
 export const kickSignal = defineSignal('kick');
 
+/** Says nothing, too: which orders a claim has stands in the ledger. */
+export const orderedSignal = defineSignal('ordered');
+
 /** What a session's workflow believes, for tests and `berth describe`; the ledger is the truth. */
 export interface SessionView {
   readonly phase: string;

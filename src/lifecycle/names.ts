@@ -9,11 +9,16 @@ export const nodeWorkflowId = (node: string): string => `node/${node}`;
 /** One for each set of images, by its hash: asking twice while it is under way is asking once. */
 export const warmWorkflowId = (node: string, imagesHash: string): string => `node-warm/${node}/${imagesHash}`;
 
+export const poolWorkflowId = (pool: string): string => `pool/${pool}`;
+export const modelWorkflowId = (claimId: string): string => `model/${claimId}`;
+
 export const WORKFLOW_TYPES = {
   session: 'sessionWorkflow',
   group: 'groupWorkflow',
   node: 'nodeWorkflow',
   warm: 'warmWorkflow',
+  pool: 'poolWorkflow',
+  model: 'modelWorkflow',
 } as const;
 
 /** Workers of the control plane are versioned under this name; node agents are not versioned. */

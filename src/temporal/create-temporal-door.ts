@@ -8,13 +8,15 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ADMIT_UPDATE_ID, type AdmitAnswer, admitUpdate, kickSignal } from '../../workflows/messages.js';
+import { ADMIT_UPDATE_ID, type AdmitAnswer, admitUpdate, kickSignal, orderedSignal } from '../../workflows/messages.js';
 import type { SessionId } from '../contract/index.js';
 import type { Durations } from '../lifecycle/durations.js';
 import {
   CONTROL_QUEUE,
   groupWorkflowId,
+  modelWorkflowId,
   nodeWorkflowId,
+  poolWorkflowId,
   sessionWorkflowId,
   WORKFLOW_TYPES,
   warmWorkflowId,
@@ -40,30 +42,46 @@ export function createTemporalDoor({ durations, ...address }: DoorOptions): Temp
       workflowIdConflictPolicy: 'USE_EXISTING',
     });
   };
+  const signalWithStart = async (type: string, workflowId: string, told: Told) => {
+    const { signal, input } = told;
+    const args = [{ ...input, ...timed }];
+    await client.workflow.signalWithStart(type, { workflowId, taskQueue: CONTROL_QUEUE, signal, args });
+  };
   return {
     submitSession: (sessionId, waitMs, shown) => submit({ client, timed }, { sessionId, shown }, waitMs),
     takeOverSession: (sessionId) =>
       start(WORKFLOW_TYPES.session, sessionWorkflowId(sessionId), { sessionId, shown: false, takeOver: true }),
-    async kickGroup(group) {
-      await client.workflow.signalWithStart(WORKFLOW_TYPES.group, {
-        workflowId: groupWorkflowId(group),
-        taskQueue: CONTROL_QUEUE,
+    kickGroup: (group) =>
+      signalWithStart(WORKFLOW_TYPES.group, groupWorkflowId(group), {
         signal: kickSignal,
-        args: [{ group, dirty: false, ...timed }],
-      });
-    },
+        input: { group, dirty: false },
+      }),
+    kickPool: (pool) =>
+      signalWithStart(WORKFLOW_TYPES.pool, poolWorkflowId(pool), {
+        signal: kickSignal,
+        input: { pool, kicked: false },
+      }),
+    ensurePool: (pool) => start(WORKFLOW_TYPES.pool, poolWorkflowId(pool), { pool, kicked: false }),
+    signalModel: (claimId) =>
+      signalWithStart(WORKFLOW_TYPES.model, modelWorkflowId(claimId), { signal: orderedSignal, input: { claimId } }),
+    openModelIds: () => openIds(client, WORKFLOW_TYPES.model, modelWorkflowId('')),
     signalSession: (signal) => signalSession(client, signal),
     ensureNode: (node) => start(WORKFLOW_TYPES.node, nodeWorkflowId(node), { node }),
     warmNode: (node, images) =>
       start(WORKFLOW_TYPES.warm, warmWorkflowId(node, hashOfImages(images)), { node, images }),
     ensureGroup: (group) => start(WORKFLOW_TYPES.group, groupWorkflowId(group), { group, dirty: false }),
-    openSessionIds: () => openSessionIds(client),
+    openSessionIds: () => openIds(client, WORKFLOW_TYPES.session, sessionWorkflowId('')),
     sessionWorkflowState: (sessionId) => stateOf(client, sessionId),
     async ping(timeoutMs) {
       await connection.withDeadline(Date.now() + timeoutMs, () => connection.workflowService.getSystemInfo({}));
     },
     close: () => connection.close(),
   };
+}
+
+interface Told {
+  readonly signal: typeof kickSignal | typeof orderedSignal;
+  readonly input: object;
 }
 
 /** The same for the same images in any order. */
@@ -124,10 +142,10 @@ async function signalSession(client: Client, { sessionId, kind, ...told }: DueSi
   }
 }
 
-async function* openSessionIds(client: Client): AsyncIterable<string> {
-  const query = `WorkflowType = '${WORKFLOW_TYPES.session}' AND ExecutionStatus = 'Running'`;
+async function* openIds(client: Client, type: string, prefix: string): AsyncIterable<string> {
+  const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`;
   for await (const { workflowId } of client.workflow.list({ query, pageSize: 1000 })) {
-    yield workflowId.slice(sessionWorkflowId('').length);
+    yield workflowId.slice(prefix.length);
   }
 }
 

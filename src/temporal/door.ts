@@ -34,6 +34,14 @@ export interface TemporalDoor {
    */
   warmNode(node: string, images: readonly string[]): Promise<void>;
   ensureGroup(group: string): Promise<void>;
+  /** Signal-with-start of `pool/<name>`, without data: a turn of its planner. */
+  kickPool(pool: string): Promise<void>;
+  /** Starts `pool/<name>` when it does not run. */
+  ensurePool(pool: string): Promise<void>;
+  /** Signal-with-start of `model/<claimId>`, without data: it reads its orders. */
+  signalModel(claimId: string): Promise<void>;
+  /** Claims whose workflow is open, as visibility knows them: some seconds behind. */
+  openModelIds(): AsyncIterable<string>;
   /** Ids of all sessions whose workflow is open, as visibility knows them: some seconds behind. */
   openSessionIds(): AsyncIterable<string>;
   /** Whether `session/<id>` runs, has ended, or never was. */
