@@ -21,6 +21,8 @@ export default defineConfig({
       project('workflow', 120, 2),
       project('integration', 120, 2),
       project('e2e', 300, 1),
+      // against a real vLLM: `npm run test:vllm` alone
+      project('vllm', 120, 1),
     ],
   },
 });

@@ -36,29 +36,29 @@ async function untilReady(url, child, logFile) {
   }
 }
 
-/** What the program is started with; sleep mode is not there on a CPU, though its endpoints are (they change a state only). */
-const environment = (apiKey) => ({
-  VLLM_CPU_KVCACHE_SPACE: '1',
-  HF_HUB_OFFLINE: '1',
-  VLLM_SERVER_DEV_MODE: '1',
-  VLLM_NO_USAGE_STATS: '1',
-  VLLM_API_KEY: apiKey,
+/** Everywhere: there is no GPU, and nothing is fetched. */
+const ON_CPU = { VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1', VLLM_NO_USAGE_STATS: '1' };
+const DUMMY = ['--load-format', 'dummy', '--enforce-eager', '--max-model-len', '256'];
+
+/** As a person would start it. Sleep mode is not there on a CPU, though its endpoints are (they change a state only). */
+const plainLaunch = (apiKey) => (modelPath, port) => ({
+  args: ['serve', modelPath, '--served-model-name', TINY_MODEL, '--host', '127.0.0.1', '--port', String(port)],
+  environment: { VLLM_SERVER_DEV_MODE: '1', VLLM_API_KEY: apiKey },
 });
 
 /**
  * A server that is ready; `stop` asks it to end (SIGTERM), ends it by force after `seconds`, and answers its exit code (null: by force).
- * `args` are further ones of `vllm serve`. Installs vLLM when it is not there.
+ * `args` are further ones of `vllm serve`; `launch` says the rest. Installs vLLM when it is not there.
  */
-export async function serveVllm({ args = [], apiKey = 'test-key' } = {}) {
+export async function serveVllm({ args = [], apiKey = 'test-key', launch = plainLaunch(apiKey) } = {}) {
   const { vllm, model } = await ensureVllm();
   const port = await freePort();
   const logFile = join(cacheDir('logs'), `vllm-${port}.log`);
   const log = openSync(logFile, 'w');
-  const fixed = ['--load-format', 'dummy', '--enforce-eager', '--max-model-len', '256', '--host', '127.0.0.1'];
-  const command = ['serve', model, '--served-model-name', TINY_MODEL, ...fixed, '--port', String(port), ...args];
-  const child = spawn(vllm, command, {
+  const told = launch(model, port);
+  const child = spawn(vllm, [...told.args, ...DUMMY, ...args], {
     cwd: cacheDir(),
-    env: { ...process.env, ...environment(apiKey) },
+    env: { ...process.env, ...ON_CPU, ...told.environment },
     stdio: ['ignore', log, log],
     detached: true,
   });
@@ -88,5 +88,5 @@ export async function serveVllm({ args = [], apiKey = 'test-key' } = {}) {
     await stop(0);
     throw error;
   }
-  return { url, apiKey, model: TINY_MODEL, modelPath: model, logFile, stop };
+  return { url, port, apiKey, model: TINY_MODEL, modelPath: model, logFile, stop };
 }

@@ -104,7 +104,7 @@ export async function startMember(gpus: readonly { readonly id: string; readonly
     },
     start: (wishes: EngineWishes): Promise<StartedEngine> => startEngine({ create, anchor, gpus }, wishes),
     close: async (): Promise<void> => {
-      for (const id of made.toReversed()) await call('DELETE', `/containers/${id}?force=true&v=true`);
+      await Promise.all(made.map((id) => call('DELETE', `/containers/${id}?force=true&v=true`)));
       await call('DELETE', `/networks/${member}`);
     },
   };

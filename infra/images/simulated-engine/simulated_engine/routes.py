@@ -46,7 +46,7 @@ class Routes:
         }
 
     async def respond(self, request: Request) -> Answer:
-        if request.path.startswith("/v1") and not self._is_allowed(request):
+        if self._asks_for_key(request.path) and not self._is_allowed(request):
             return json_answer({"error": "Unauthorized"}, 401)
         route = self._routes.get((request.method, request.path))
         try:
@@ -58,6 +58,12 @@ class Routes:
             return why.answer
         except Refused as why:
             return Bad(str(why), 500, "InternalServerError").answer
+
+    def _asks_for_key(self, path: str) -> bool:
+        """vLLM does under /v1, SGLang everywhere but where it is looked at."""
+        if self._options.kind == "vllm":
+            return path.startswith("/v1")
+        return path not in ("/health", "/metrics", "/simulated")
 
     def _is_allowed(self, request: Request) -> bool:
         keys = self._options.api_keys
