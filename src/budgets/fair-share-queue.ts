@@ -1,6 +1,7 @@
-import { type BudgetNode, type BudgetTree, isLeaf, pathTo } from './budget-tree.js';
-import { sumsOver } from './claims.js';
-import { compareLoads, type GpuTime } from './gpu-time.js';
+import { type BudgetTree, isLeaf } from './budget-tree.js';
+import type { GpuTime } from './gpu-time.js';
+import { SiblingHeaps } from './sibling-heaps.js';
+import { sumsByNumber, type TreeIndex, treeIndex } from './tree-index.js';
 
 /** A session that waits, as the order sees it. */
 export interface FairShareRequest {
@@ -47,34 +48,45 @@ export type Verdict = 'chosen' | 'passed';
  * submission.
  */
 export class FairShareQueue {
-  readonly #tree: BudgetTree;
-  readonly #loads: Map<string, GpuTime>;
-  readonly #classes: readonly LeafQueues[];
+  readonly #index: TreeIndex;
+  /** By number of the budget. */
+  readonly #loads: Float64Array;
+  readonly #classes: readonly PendingLeaves[];
   readonly #unallocated: readonly FairShareRequest[];
   #nextUnallocated = 0;
 
   constructor(state: FairShareState, pending: readonly FairShareRequest[]) {
-    this.#tree = state.tree;
-    this.#loads = sumsOver(state.tree, state.loads);
-    const mayBeCharged = (request: FairShareRequest): boolean =>
-      isAllocated(request) && state.tree.byId.has(request.budgetId ?? '') && isLeaf(state.tree, request.budgetId ?? '');
-    const allocated = pending.filter(mayBeCharged);
-    const claims = (request: FairShareRequest): boolean => (state.claims.get(request.budgetId ?? '') ?? 0) > 0;
-    this.#classes = [allocated.filter(claims), allocated.filter((request) => !claims(request))].map((requests) =>
-      leafQueues(state.tree, requests),
-    );
+    const { tree, claims } = state;
+    this.#index = treeIndex(tree);
+    this.#loads = sumsByNumber(this.#index, state.loads);
+    const claiming: FairShareRequest[] = [];
+    const without: FairShareRequest[] = [];
+    const unallocated: FairShareRequest[] = [];
+    for (const request of pending) {
+      const leaf = request.budgetId ?? '';
+      const isCharged = isAllocated(request) && tree.byId.has(leaf) && isLeaf(tree, leaf);
+      if (!isCharged) unallocated.push(request);
+      else if ((claims.get(leaf) ?? 0) > 0) claiming.push(request);
+      else without.push(request);
+    }
+    this.#classes = [claiming, without].map((requests) => this.#pendingLeaves(requests));
     const use = (request: FairShareRequest): GpuTime =>
       state.unallocatedUse.get(request.budgetId ?? request.projectId) ?? 0;
-    this.#unallocated = pending
-      .filter((request) => !mayBeCharged(request))
-      .sort((a, b) => use(a) - use(b) || a.submittedMs - b.submittedMs || compareText(a.id, b.id));
+    this.#unallocated = unallocated.sort(
+      (a, b) => use(a) - use(b) || a.submittedMs - b.submittedMs || compareText(a.id, b.id),
+    );
   }
 
   /** The next one, taken out of the queue; null at the end. Say what became of it before asking again. */
   next(): FairShareRequest | null {
-    for (const queues of this.#classes) {
-      const leaf = this.#leastLoaded(queues);
-      if (leaf !== undefined) return take(queues, this.#tree, leaf);
+    for (const { ofLeaf, heaps } of this.#classes) {
+      const leaf = heaps.first();
+      const queue = ofLeaf.get(leaf);
+      if (queue === undefined) continue;
+      const request = queue.requests[queue.next] as FairShareRequest;
+      queue.next += 1;
+      heaps.setOldest(leaf, queue.oldestFrom[queue.next] as number);
+      return request;
     }
     const request = this.#unallocated[this.#nextUnallocated] ?? null;
     this.#nextUnallocated += 1;
@@ -83,40 +95,39 @@ export class FairShareQueue {
 
   settle(request: FairShareRequest, verdict: Verdict): void {
     if (verdict === 'passed' || !isAllocated(request)) return;
-    for (const { id } of pathTo(this.#tree, request.budgetId ?? '')) {
-      this.#loads.set(id, this.load(id) + request.milliGpus * request.minRuntimeMs);
+    const time = request.milliGpus * request.minRuntimeMs;
+    const { numberOf, parent } = this.#index;
+    for (let i = numberOf.get(request.budgetId ?? '') ?? -1; i >= 0; i = parent[i] as number) {
+      this.#loads[i] = (this.#loads[i] as number) + time;
+      for (const { heaps } of this.#classes) heaps.sink(i);
     }
   }
 
   /** Use plus committed time plus this pass's choices, of any budget. */
   load(budgetId: string): GpuTime {
-    return this.#loads.get(budgetId) ?? 0;
+    const i = this.#index.numberOf.get(budgetId);
+    return i === undefined ? 0 : (this.#loads[i] as number);
   }
 
-  #leastLoaded(queues: LeafQueues): string | undefined {
-    if (!queues.oldest.has(this.#tree.rootId)) return undefined;
-    let at = this.#tree.rootId;
-    for (;;) {
-      const children = this.#tree.childrenOf.get(at);
-      if (children === undefined) return at;
-      let best: BudgetNode | undefined;
-      for (const child of children) {
-        if (!queues.oldest.has(child.id)) continue;
-        if (best === undefined || this.#compare(queues, child, best) < 0) best = child;
-      }
-      if (best === undefined) return at;
-      at = best.id;
+  #pendingLeaves(requests: readonly FairShareRequest[]): PendingLeaves {
+    const byLeaf = new Map<number, FairShareRequest[]>();
+    for (const request of requests) {
+      const leaf = this.#index.numberOf.get(request.budgetId ?? '') as number;
+      const known = byLeaf.get(leaf);
+      if (known === undefined) byLeaf.set(leaf, [request]);
+      else known.push(request);
     }
+    const ofLeaf = new Map([...byLeaf].map(([leaf, own]) => [leaf, leafQueue(own)]));
+    const oldest = new Float64Array(this.#loads.length).fill(Number.POSITIVE_INFINITY);
+    for (const [leaf, { oldestFrom }] of ofLeaf) oldest[leaf] = oldestFrom[0] as number;
+    return { ofLeaf, heaps: new SiblingHeaps(this.#index, this.#loads, oldest) };
   }
+}
 
-  #compare(queues: LeafQueues, a: BudgetNode, b: BudgetNode): number {
-    const loads = compareLoads(
-      { load: this.load(a.id), weight: a.weight },
-      { load: this.load(b.id), weight: b.weight },
-    );
-    const older = (queues.oldest.get(a.id) ?? 0) - (queues.oldest.get(b.id) ?? 0);
-    return loads || older || compareText(a.name, b.name);
-  }
+/** Allocated requests by the number of their leaf, and which leaf is next. */
+interface PendingLeaves {
+  readonly ofLeaf: ReadonlyMap<number, LeafQueue>;
+  readonly heaps: SiblingHeaps;
 }
 
 interface LeafQueue {
@@ -126,29 +137,9 @@ interface LeafQueue {
   next: number;
 }
 
-/** Per leaf its requests in order; and per budget the submission of the oldest one that is pending below it. */
-interface LeafQueues {
-  readonly ofLeaf: Map<string, LeafQueue>;
-  readonly oldest: Map<string, number>;
-}
-
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const byPriority = (a: FairShareRequest, b: FairShareRequest): number =>
   b.priority - a.priority || a.submittedMs - b.submittedMs || compareText(a.id, b.id);
-
-function leafQueues(tree: BudgetTree, requests: readonly FairShareRequest[]): LeafQueues {
-  const queues: LeafQueues = { ofLeaf: new Map(), oldest: new Map() };
-  const byLeaf = new Map<string, FairShareRequest[]>();
-  for (const request of requests) {
-    const leaf = request.budgetId ?? '';
-    const known = byLeaf.get(leaf);
-    if (known === undefined) byLeaf.set(leaf, [request]);
-    else known.push(request);
-  }
-  for (const [id, own] of byLeaf) queues.ofLeaf.set(id, leafQueue(own));
-  for (const id of queues.ofLeaf.keys()) refreshOldest(queues, tree, id);
-  return queues;
-}
 
 function leafQueue(own: FairShareRequest[]): LeafQueue {
   const requests = own.sort(byPriority);
@@ -158,28 +149,4 @@ function leafQueue(own: FairShareRequest[]): LeafQueue {
     oldestFrom[i] = Math.min(submittedMs, oldestFrom[i + 1] as number);
   }
   return { requests, oldestFrom, next: 0 };
-}
-
-function take(queues: LeafQueues, tree: BudgetTree, leafId: string): FairShareRequest | null {
-  const leaf = queues.ofLeaf.get(leafId);
-  const request = leaf?.requests[leaf.next];
-  if (leaf === undefined || request === undefined) return null;
-  leaf.next += 1;
-  refreshOldest(queues, tree, leafId);
-  return request;
-}
-
-/** From the leaf up: the oldest of what is left there, and of the children's; as far up as it changes. */
-function refreshOldest({ ofLeaf, oldest }: LeafQueues, tree: BudgetTree, leafId: string): void {
-  const path = pathTo(tree, leafId);
-  for (let depth = path.length - 1; depth >= 0; depth -= 1) {
-    const { id } = path[depth] as BudgetNode;
-    const leaf = ofLeaf.get(id);
-    let least = leaf?.oldestFrom[leaf.next] ?? Number.POSITIVE_INFINITY;
-    for (const child of tree.childrenOf.get(id) ?? [])
-      least = Math.min(least, oldest.get(child.id) ?? Number.POSITIVE_INFINITY);
-    if (least === (oldest.get(id) ?? Number.POSITIVE_INFINITY)) return;
-    if (least === Number.POSITIVE_INFINITY) oldest.delete(id);
-    else oldest.set(id, least);
-  }
 }

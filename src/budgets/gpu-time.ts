@@ -33,3 +33,22 @@ export interface Load {
   /** A whole number, 0 or more. */
   readonly weight: number;
 }
+
+/** Loads and weights by number. */
+export interface LoadColumns {
+  readonly loads: Float64Array;
+  readonly weights: Float64Array;
+}
+
+/** The same of two places in columns: nothing is allocated but near a tie. */
+export function compareLoadsAt({ loads, weights }: LoadColumns, a: number, b: number): number {
+  const one = loads[a] as number;
+  const other = loads[b] as number;
+  const weight = weights[a] as number;
+  const otherWeight = weights[b] as number;
+  const left = one * otherWeight;
+  const right = other * weight;
+  const difference = left - right;
+  const isClear = weight !== 0 && otherWeight !== 0 && Math.abs(difference) > 1e-12 * Math.max(left, right);
+  return isClear ? difference : compareLoads({ load: one, weight }, { load: other, weight: otherWeight });
+}

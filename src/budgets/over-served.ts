@@ -28,21 +28,21 @@ export interface OverServedBranch {
 
 /**
  * The branches that are more over-served than the leaf's own at the fork where they part from it, the most first: by their
- * load / weight over that of the leaf's branch, then (where that has none) by load / weight. `matters` leaves out those
- * that nothing depends on.
+ * load / weight over that of the leaf's branch, then (where that has none) by load / weight. `among`: of a budget's
+ * children those that anything depends on.
  */
 export function overServedBranches(
   tree: BudgetTree,
   loadOf: (budgetId: string) => GpuTime,
-  { leaf, matters }: { readonly leaf: string; readonly matters: (budgetId: string) => boolean },
+  { leaf, among }: { readonly leaf: string; readonly among: (parentId: string) => readonly BudgetNode[] },
 ): readonly OverServedBranch[] {
   const path = pathTo(tree, leaf);
   const found: { readonly id: string; readonly over: number; readonly perWeight: number }[] = [];
   for (let depth = 1; depth < path.length; depth += 1) {
     const own = path[depth] as BudgetNode;
     const ownLoad = { load: loadOf(own.id), weight: own.weight };
-    for (const { id, weight } of tree.childrenOf.get(own.parentId ?? '') ?? []) {
-      if (id === own.id || !matters(id)) continue;
+    for (const { id, weight } of among(own.parentId ?? '')) {
+      if (id === own.id) continue;
       const load = loadOf(id);
       if (compareLoads({ load, weight }, ownLoad) <= 0) continue;
       const perWeight = weight === 0 ? Number.POSITIVE_INFINITY : load / weight;

@@ -62,16 +62,27 @@ export interface Unplaced {
 }
 
 type Base = Pick<Snapshot, 'nodes' | 'running' | 'budgets'>;
+type BudgetNodes = NonNullable<Snapshot['budgets']>['nodes'];
+
+/** Passes that are made one after the other may share the nodes of one tree. */
+const TREES = new WeakMap<BudgetNodes, Pick<FairShare, 'tree' | 'claims'>>();
+
+function treeOf(nodes: BudgetNodes): Pick<FairShare, 'tree' | 'claims'> {
+  const known = TREES.get(nodes);
+  if (known !== undefined) return known;
+  const checked = budgetTree(nodes);
+  if ('problems' in checked)
+    throw new Error(`no order by fair share: ${checked.problems.map(({ message }) => message).join('; ')}`);
+  const made = { tree: checked.tree, claims: claimsOf(checked.tree) };
+  TREES.set(nodes, made);
+  return made;
+}
 
 /** null: the group does not order by fair share. The sessions are as `runningUnder` gave them. */
 export function fairShareOf(base: Base, nowMs: number): FairShare | null {
   const { budgets } = base;
   if (budgets === null) return null;
-  const checked = budgetTree(budgets.nodes);
-  if ('problems' in checked)
-    throw new Error(`no order by fair share: ${checked.problems.map(({ message }) => message).join('; ')}`);
-  const { tree } = checked;
-  const claims = claimsOf(tree);
+  const { tree, claims } = treeOf(budgets.nodes);
   const loads = new Map(
     budgets.leaves.map(({ id, use, committedElsewhere }) => [id as string, use + committedElsewhere]),
   );

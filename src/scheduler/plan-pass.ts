@@ -137,6 +137,11 @@ export function considerUpTo(pass: Pass, last: SessionId, most = Infinity): Read
 export function finishPass(pass: Pass): Plan {
   explainAll(pass);
   if (pass.fairShare !== null) tellShares(pass, pass.fairShare);
+  return settlePass(pass);
+}
+
+/** The same plan, but for the words of those who found no room: nobody is told why. */
+export function settlePass(pass: Pass): Plan {
   if (pass.isWholeQueue) dropUnclaimed(pass);
   return {
     schema: PLAN_SCHEMA,

@@ -1,4 +1,4 @@
-import { pathTo } from '../budgets/budget-tree.js';
+import { type BudgetNode, pathTo } from '../budgets/budget-tree.js';
 import { compareLoads } from '../budgets/gpu-time.js';
 import { overServedBranches } from '../budgets/over-served.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
@@ -21,7 +21,7 @@ export function rightsOf(fair: FairShare, leaf: string, when: When): Rights {
   if (kept !== undefined && kept.version === fair.version) return kept.rights;
   const branches = overServedBranches(fair.tree, (id) => fair.queue.load(id) - (fair.claimed.get(id) ?? 0), {
     leaf,
-    matters: (id) => fair.withVictims[when].has(id),
+    among: (parentId) => childrenWithVictims(fair, when, parentId),
   });
   const key = branches.map(({ id, rank }) => `${rank}:${id}`).join();
   const rights = fair.known.get(key) ?? rightsIn(fair, { key: `b${fair.known.size}`, branches });
@@ -29,6 +29,28 @@ export function rightsOf(fair: FairShare, leaf: string, when: When): Rights {
   fair.rights[when].set(leaf, { version: fair.version, rights });
   return rights;
 }
+
+/** Of a budget's children those with work below them that may be stopped; more of them as sessions are chosen. */
+function childrenWithVictims(fair: FairShare, when: When, parentId: string): readonly BudgetNode[] {
+  const budgets = fair.withVictims[when];
+  const known = WITH_VICTIMS.get(budgets);
+  const byParent =
+    known !== undefined && known.asOf === budgets.size ? known.byParent : new Map<string, BudgetNode[]>();
+  if (byParent !== known?.byParent) WITH_VICTIMS.set(budgets, { asOf: budgets.size, byParent });
+  let children = byParent.get(parentId);
+  if (children === undefined) {
+    children = (fair.tree.childrenOf.get(parentId) ?? []).filter(({ id }) => budgets.has(id));
+    byParent.set(parentId, children);
+  }
+  return children;
+}
+
+interface ByParent {
+  readonly asOf: number;
+  readonly byParent: Map<string, BudgetNode[]>;
+}
+
+const WITH_VICTIMS = new WeakMap<ReadonlySet<string>, ByParent>();
 
 function rightsIn(
   { tree }: FairShare,

@@ -9,9 +9,20 @@ export interface BudgetTerms {
   readonly unallocatedGraceSeconds: number;
 }
 
+type Nodes = NonNullable<Snapshot['budgets']>['nodes'];
+
+/** Passes that are made one after the other may share the nodes of one tree. */
+const LEAVES = new WeakMap<Nodes, ReadonlySet<string>>();
+
 export function termsOf({ nodes, unallocatedGraceSeconds }: NonNullable<Snapshot['budgets']>): BudgetTerms {
+  let leaves = LEAVES.get(nodes);
+  if (leaves === undefined) LEAVES.set(nodes, (leaves = leavesOf(nodes)));
+  return { leaves, unallocatedGraceSeconds };
+}
+
+function leavesOf(nodes: Nodes): ReadonlySet<string> {
   const parents = new Set(nodes.map(({ parentId }) => parentId));
-  return { leaves: new Set(nodes.flatMap(({ id }) => (parents.has(id) ? [] : [id]))), unallocatedGraceSeconds };
+  return new Set(nodes.flatMap(({ id }) => (parents.has(id) ? [] : [id])));
 }
 
 interface Contract {

@@ -1,6 +1,6 @@
 import type { Plan } from '../contract/plan.js';
 import type { SnapshotPending } from '../contract/snapshot.js';
-import { considerPage, finishPass, startPass } from '../scheduler/plan-pass.js';
+import { considerPage, settlePass, startPass } from '../scheduler/plan-pass.js';
 import type { Decisions, Moment } from './plan-queue.js';
 
 /**
@@ -20,7 +20,7 @@ export function planStrands(moment: Moment): Decisions {
     const pass = startPass(moment.base(true), moment.now);
     considerPage(pass, shown.size === queue.length ? queue : queue.filter((session) => shown.has(session)));
     considerPage(pass, []);
-    const plan = finishPass(pass);
+    const plan = settlePass(pass);
     const missing = shown.size === queue.length ? [] : missingOf(plan, { strands, shown, queue });
     if (missing.length === 0) return { ...plan, isPass: true };
     for (const session of missing) shown.add(session);
