@@ -1,37 +1,16 @@
-// The notebook image: Debian's root file system with the whole python3, and JupyterLab from PyPI. No registry is needed.
+// The notebook image: JupyterLab from PyPI on Berth's own Python image. No image registry is needed.
 //   node infra/images/notebook.mjs
-import {
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import {
-  aptInstall,
-  cacheDir,
-  isMain,
-  isRoot,
-  main,
-  rootPrefix,
-  run,
-  SetupError,
-  say,
-  which,
-  withLock,
-} from '../setup/common.mjs';
-import { engine, ensureDocker } from '../setup/docker.mjs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMain, main, run, SetupError, say, which } from '../setup/common.mjs';
+import { ensurePythonImage } from '../setup/image.mjs';
+import { buildImage, cachedTarball, ensureImage, inScratch, step, tarFolder } from '../setup/image-store.mjs';
 
 /** JupyterLab on port 8888. Berth's gateway is its only door, so it asks for no token of its own. */
 export const NOTEBOOK_IMAGE = 'berth/notebook:2';
 
-/** A change here is a new tarball and a new tag. */
-const TARBALL = 'notebook-bookworm-2.tar';
+/** A change here is a new tarball, and thereby a new image. */
+const TARBALL = 'notebook-layer-3.tar';
 const PACKAGES = ['jupyterlab==4.4.10', 'ipykernel==6.30.1'];
 const HOME = '/opt/jupyter';
 /** Debian bookworm's. */
@@ -45,36 +24,13 @@ exec python3 -m jupyterlab --ip=0.0.0.0 --port="\${PORT:-8888}" --no-browser --a
   --LabApp.extension_manager=readonly "$@"
 `;
 
-const CHANGES = [
-  'CMD ["notebook"]',
-  'WORKDIR /root',
-  'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-  'ENV HOME=/root',
-  'ENV LANG=C.UTF-8',
-  `ENV PYTHONPATH=${HOME}`,
-  `ENV JUPYTER_PATH=${HOME}/share/jupyter`,
-  `ENV JUPYTER_CONFIG_PATH=${HOME}/etc/jupyter`,
-  `ENV JUPYTERLAB_DIR=${HOME}/share/jupyter/lab`,
-];
-
-/** Runs a step of the build, or says what it said last. */
-async function step(what, [program, ...args], mend) {
-  const done = await run(program, args, { timeoutSeconds: 900 });
-  if (done.code === 0) return;
-  const last = (done.stderr || done.stdout).trim().split('\n').slice(-3).join(' | ');
-  throw new SetupError(`notebook: ${what} ended with ${done.code}: ${last}`, mend);
-}
-
-async function rootFileSystem(tarball) {
-  if (which('mmdebstrap') === undefined) await aptInstall('mmdebstrap', 'notebook: mmdebstrap is not installed');
-  const prefix = isRoot() ? [] : ((await rootPrefix()) ?? []); // without root, mmdebstrap tries user namespaces
-  const quoted = [...prefix, 'mmdebstrap', '--variant=minbase', '--include=python3,ca-certificates', '--format=tar']
-    .concat('bookworm', '-')
-    .map((part) => `'${part}'`)
-    .join(' ');
-  const mend = 'make a Debian mirror reachable, or run as root';
-  await step('mmdebstrap', ['sh', '-c', `${quoted} > '${tarball}'`], mend);
-}
+const dockerfile = (base) => `FROM ${base}
+COPY root /
+ENV HOME=/root LANG=C.UTF-8 PYTHONPATH=${HOME} JUPYTER_PATH=${HOME}/share/jupyter
+ENV JUPYTER_CONFIG_PATH=${HOME}/etc/jupyter JUPYTERLAB_DIR=${HOME}/share/jupyter/lab
+WORKDIR /root
+CMD ["notebook"]
+`;
 
 /** Wheels for the image's Python, whatever Python this machine has. */
 async function jupyter(root) {
@@ -90,7 +46,7 @@ async function jupyter(root) {
   const quiet = ['--quiet', '--disable-pip-version-check', '--root-user-action=ignore', ...compiled];
   const target = ['--target', join(root, HOME)];
   await step(
-    'pip',
+    'notebook: pip',
     [python, '-m', 'pip', 'install', ...quiet, ...wheels, ...target, ...PACKAGES],
     'make PyPI reachable',
   );
@@ -99,58 +55,28 @@ async function jupyter(root) {
   writeFileSync(join(bin, 'notebook'), START, { mode: 0o755 });
 }
 
-async function build(tarball) {
-  say('notebook: building a root file system with JupyterLab (2 to 4 min, once)');
-  const root = mkdtempSync(join(tmpdir(), 'berth-notebook-'));
-  try {
-    await rootFileSystem(tarball);
-    await jupyter(root);
-    const owner = ['--owner=0', '--group=0', '--numeric-owner'];
-    // Files alone: an engine refuses a second entry for a folder that is there.
-    const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
-    const list = join(root, 'files');
-    writeFileSync(list, files.map((entry) => `./${relative(root, join(entry.parentPath, entry.name))}\n`).join(''));
-    await step('tar', ['tar', '-rf', tarball, ...owner, '-C', root, '-T', list], 'free disk space and run again');
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
-}
-
-/** The tarball appears under its name only when it is whole, so a killed build leaves nothing half. */
-async function cachedTarball() {
-  const file = join(cacheDir('images'), TARBALL);
-  if (existsSync(file)) return file;
-  const partial = `${file}.${process.pid}`;
-  try {
-    await build(partial);
-    renameSync(partial, file);
-  } finally {
-    rmSync(partial, { force: true });
-  }
-  return file;
-}
-
-const isThere = async () => (await engine('GET', `/images/${NOTEBOOK_IMAGE}/json`)).status === 200;
-
-async function importImage(file) {
-  const [repo, tag] = NOTEBOOK_IMAGE.split(':');
-  const query = new URLSearchParams({ fromSrc: '-', repo, tag });
-  for (const change of CHANGES) query.append('changes', change);
-  const options = { body: createReadStream(file), timeoutSeconds: 300, contentType: 'application/x-tar' };
-  const { status, text } = await engine('POST', `/images/create?${query}`, options);
-  if (status === 200 && !text.includes('"error"')) return;
-  throw new SetupError(`notebook: the engine refused it: ${text.slice(0, 300)}`, `remove ${file} and run again`);
+/** What the engine builds from: a Dockerfile, and the files that come on top of the Python image. */
+function makeContext(base) {
+  return (tarball) =>
+    inScratch('notebook', async (folder) => {
+      say('notebook: installing JupyterLab (1 to 3 min, once)');
+      mkdirSync(join(folder, 'root'));
+      await jupyter(join(folder, 'root'));
+      writeFileSync(join(folder, 'Dockerfile'), dockerfile(base));
+      await tarFolder(folder, tarball);
+    });
 }
 
 /** The image in the engine: one call when it is there, seconds from the cache, minutes the first time. */
 export async function ensureNotebookImage() {
-  await ensureDocker();
-  if (await isThere()) return { name: NOTEBOOK_IMAGE, how: 'already there' };
-  return withLock('image-notebook', async () => {
-    if (await isThere()) return { name: NOTEBOOK_IMAGE, how: 'already there' };
-    await importImage(await cachedTarball());
-    return { name: NOTEBOOK_IMAGE, how: 'made' };
-  });
+  const base = await ensurePythonImage();
+  const source = `${TARBALL}-${base.source}`;
+  const make = async () => {
+    const file = await cachedTarball(TARBALL, makeContext(base.name));
+    await buildImage({ name: NOTEBOOK_IMAGE, source, file });
+  };
+  const isMade = await ensureImage({ name: NOTEBOOK_IMAGE, source, make });
+  return { name: NOTEBOOK_IMAGE, how: isMade ? 'made' : 'already there' };
 }
 
 if (isMain(import.meta.url)) {

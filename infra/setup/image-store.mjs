@@ -89,21 +89,25 @@ export async function buildImage({ name, source, file }) {
   await send(`/build?${query}`, file, name);
 }
 
-async function isThere({ name, source }) {
+async function found(name) {
   const { status, text } = await engine('GET', `/images/${name}/json`);
-  return status === 200 && JSON.parse(text).Config?.Labels?.[SOURCE_LABEL] === source;
+  return status === 200 ? JSON.parse(text) : undefined;
 }
 
+const isThere = async ({ name, source }) => (await found(name))?.Config?.Labels?.[SOURCE_LABEL] === source;
+
 /**
- * The image as `source` names its recipe: one call when it is there, else `make` makes it, once however many ask.
- * An older one of that name loses the name; what runs from it runs on. Returns whether it was made.
+ * The image as `source` names its recipe: one call when it is there, else `make` makes it, once however many ask. An older one
+ * of that name is removed, or only loses its name while something runs from it. Returns whether it was made.
  */
 export async function ensureImage({ name, source, make }) {
   await ensureDocker();
   if (await isThere({ name, source })) return false;
   return withLock(`image-${name.replace(/\W/g, '-')}`, async () => {
     if (await isThere({ name, source })) return false;
+    const before = await found(name);
     await make({ name, source });
+    if (before !== undefined) await engine('DELETE', `/images/${before.Id}`);
     return true;
   });
 }
