@@ -23,3 +23,5 @@ export const newApiKeyId = (): ApiKeyId => mint('key') as ApiKeyId;
 export const newInvitationId = (): string => mint('inv');
 export const newBudgetId = (): BudgetId => mint('bgt') as BudgetId;
 export const newRequestId = (): string => mint('req');
+export const newInstanceId = (): string => mint('eng');
+export const newClaimId = (): string => mint('mdl');

@@ -7,6 +7,7 @@ import { createEventStore } from './events.js';
 import { createFolderStore } from './folders/folder-store.js';
 import { createIdempotencyStore } from './idempotency.js';
 import { migrate } from './migrate.js';
+import { createModelStore } from './models/model-store-of.js';
 import { createNodeStore } from './nodes/node-store.js';
 import { createNotifier } from './notifier.js';
 import { createPlanningStore } from './planning/planning-store.js';
@@ -36,6 +37,7 @@ export function createStore(options: DatabaseOptions): Store {
     reports: createReportStore(context),
     control: createControlStore(context),
     usage: createUsageStore(context),
+    models: createModelStore(context),
     migrate: () => migrate(db),
     ping: async () => {
       await db.first(sql`SELECT 1`);

@@ -64,7 +64,7 @@ export interface OpenTurn {
 
 /** What `PoolPlan.planned` calls the engine of a place: it has no id before the commit. */
 export const newInstanceKey = ({ claimId, replica }: { readonly claimId: string; readonly replica: number }): string =>
-  `${claimId}/${replica}`;
+  `new:${claimId}/${replica}`;
 
 export interface CommittedTurn {
   /** Claims that have orders due: their workflows are to be signalled. */
@@ -92,7 +92,7 @@ export interface LimitOrder {
 /** What a pool's members should be, and what each session of one is. */
 export interface MemberWork {
   readonly outcome: 'lives' | 'ended' | 'missing';
-  /** What members are made from, in whose name; null where nothing is to be submitted. */
+  /** What members are made from, in whose name (a member of the pool's project); null where nothing is to be submitted. */
   readonly from: { readonly owner: Principal; readonly pool: Pool } | null;
   /** Sessions to submit (their rows were made; a second call answers the same until they are known). */
   readonly submit: readonly { readonly sessionId: string; readonly ordinal: number }[];

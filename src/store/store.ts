@@ -23,6 +23,7 @@ import type {
 import type { AppStore } from './app-store.js';
 import type { BudgetStore } from './budget-store.js';
 import type { FolderStore } from './folder-store.js';
+import type { ModelStore } from './model-store.js';
 import type { ReportStore } from './report-store.js';
 import type { SessionStore, Submission } from './session-store.js';
 import type { SettingsStore, TenancyStore } from './tenancy-store.js';
@@ -276,6 +277,7 @@ export interface Store {
   readonly reports: ReportStore;
   readonly control: ControlStore;
   readonly usage: UsageStore;
+  readonly models: ModelStore;
   /** Applies migrations; two at once apply each once. */
   migrate(): Promise<void>;
   ping(): Promise<void>;

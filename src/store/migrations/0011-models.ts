@@ -1,3 +1,5 @@
+import { modelRules, modelViews } from './0011-models-rules.js';
+
 /** Pools and who is in them: each member is a session of kind `system`, so its GPUs are the one ledger's. */
 const pools = `
 CREATE TABLE pools (
@@ -93,7 +95,6 @@ CREATE TABLE model_claims (
   failed_for_good text,
   start_ms bigint,
   wake_ms bigint,
-  life_at timestamptz(3),
   created_at timestamptz(3) NOT NULL DEFAULT now(),
   ending_at timestamptz(3),
   ended_at timestamptz(3),
@@ -105,7 +106,6 @@ CREATE INDEX model_claims_pool ON model_claims (pool) WHERE ended_at IS NULL;
 CREATE INDEX model_claims_created ON model_claims (created_at, id);
 COMMENT ON COLUMN model_claims.wake_asked_at IS 'the first request since it slept: its whole reserve is charged from then on';
 COMMENT ON COLUMN model_claims.avoid IS 'GPUs where it failed, and until when it is not placed there';
-COMMENT ON COLUMN model_claims.life_at IS 'its workflow looked last';
 
 CREATE TABLE model_instances (
   id text PRIMARY KEY,
@@ -127,6 +127,7 @@ CREATE TABLE model_instances (
   order_due_at timestamptz(3),
   order_read_at timestamptz(3),
   limit_bytes bigint CHECK (limit_bytes >= 0),
+  limit_at timestamptz(3),
   planned_bytes bigint CHECK (planned_bytes >= 0),
   allowed_bytes bigint,
   kv_used_bytes bigint NOT NULL DEFAULT 0 CHECK (kv_used_bytes >= 0),
@@ -163,6 +164,8 @@ COMMENT ON TABLE model_instances IS 'one engine of a claim, charged from its fir
 COMMENT ON INDEX model_instances_one IS 'one engine a replica, and one more while that moves; one that only leaves does not count';
 COMMENT ON COLUMN model_instances.allowed_bytes IS 'the record that routing compares with: a lower plan counts from when it is in force, until then nobody else has the difference';
 COMMENT ON COLUMN model_instances.routable IS 'ready, nothing ordered, and its limit in force is known and not above the record: nobody writes it';
+COMMENT ON COLUMN model_instances.limit_at IS 'its limit was read back after a write: a look that was taken before says nothing of it';
+COMMENT ON COLUMN model_instances.order_read_at IS 'the workflow of its claim was given the order';
 COMMENT ON COLUMN model_instances.order_due_at IS 'a start or wake is due once its limit is in force; null: not yet';
 
 CREATE TABLE instance_gpus (
@@ -240,56 +243,5 @@ CREATE TABLE model_key_limits (
 );
 `;
 
-/** What the rows themselves see to, whoever writes them. */
-const rules = `
-CREATE FUNCTION record_allowed() RETURNS trigger LANGUAGE plpgsql AS
-  'BEGIN
-    NEW.allowed_bytes := CASE WHEN NEW.limit_bytes <= NEW.planned_bytes OR TG_OP = ''INSERT'' THEN NEW.planned_bytes
-      WHEN NEW.planned_bytes IS NOT NULL THEN greatest(NEW.planned_bytes, OLD.allowed_bytes) END;
-    RETURN NEW;
-  END';
-CREATE TRIGGER model_instances_allowed BEFORE INSERT OR UPDATE OF limit_bytes, planned_bytes ON model_instances
-  FOR EACH ROW EXECUTE FUNCTION record_allowed();
-
-CREATE FUNCTION refuse_foreign_gpu() RETURNS trigger LANGUAGE plpgsql AS
-  'BEGIN
-    PERFORM 1 FROM model_instances i JOIN device_holds h ON h.session_id = i.session_id AND h.attempt = i.attempt
-      WHERE i.id = NEW.instance_id AND i.node = NEW.node AND h.node = NEW.node AND h.device_id = NEW.device_id AND h.released_at IS NULL;
-    IF NOT FOUND THEN
-      RAISE EXCEPTION ''the member of % does not hold % of %'', NEW.instance_id, NEW.device_id, NEW.node USING ERRCODE = ''check_violation'';
-    END IF;
-    RETURN NEW;
-  END';
-CREATE TRIGGER instance_gpus_held BEFORE INSERT OR UPDATE ON instance_gpus FOR EACH ROW EXECUTE FUNCTION refuse_foreign_gpu();
-
-CREATE FUNCTION gpus_are_settled(wanted text) RETURNS boolean LANGUAGE sql STABLE AS
-  'SELECT NOT EXISTS (SELECT 1 FROM instance_gpus mine
-    JOIN instance_gpus theirs ON theirs.node = mine.node AND theirs.device_id = mine.device_id AND theirs.instance_id <> mine.instance_id
-    JOIN model_instances i ON i.id = theirs.instance_id
-    WHERE mine.instance_id = wanted AND i.closed_at IS NULL AND i.planned_bytes IS NOT NULL
-      AND NOT (i.limit_bytes IS NULL AND i.order_kind = ''start'' AND i.order_due_at IS NULL)
-      AND (i.limit_bytes IS NULL OR i.limit_bytes > i.planned_bytes OR i.kv_used_bytes > i.planned_bytes))';
-COMMENT ON FUNCTION gpus_are_settled IS 'nobody beside it on its GPUs has more than the plan: only then its own limit rises, it starts or wakes';
-
-CREATE FUNCTION tell_models() RETURNS trigger LANGUAGE plpgsql AS
-  'BEGIN PERFORM pg_notify(''berth_models'', CASE TG_TABLE_NAME WHEN ''model_claims'' THEN to_jsonb(NEW)->>''id'' ELSE to_jsonb(NEW)->>''claim_id'' END); RETURN NULL; END';
-CREATE TRIGGER model_claims_made AFTER INSERT ON model_claims FOR EACH ROW EXECUTE FUNCTION tell_models();
-CREATE TRIGGER model_claims_told AFTER UPDATE ON model_claims FOR EACH ROW
-  WHEN ((OLD.phase, OLD.reason, OLD.failed_for_good, OLD.ending_at, OLD.ended_at, OLD.start_ms, OLD.wake_ms)
-    IS DISTINCT FROM (NEW.phase, NEW.reason, NEW.failed_for_good, NEW.ending_at, NEW.ended_at, NEW.start_ms, NEW.wake_ms))
-  EXECUTE FUNCTION tell_models();
-CREATE TRIGGER model_instances_told AFTER UPDATE ON model_instances FOR EACH ROW
-  WHEN ((OLD.routable, OLD.phase, OLD.host, OLD.port, OLD.closed_at) IS DISTINCT FROM (NEW.routable, NEW.phase, NEW.host, NEW.port, NEW.closed_at))
-  EXECUTE FUNCTION tell_models();
-
-CREATE FUNCTION tell_keys() RETURNS trigger LANGUAGE plpgsql AS
-  'BEGIN PERFORM pg_notify(''berth_keys'', coalesce(to_jsonb(NEW)->>TG_ARGV[0], '''')); RETURN NULL; END';
-CREATE TRIGGER api_keys_told AFTER UPDATE OF revoked_at ON api_keys FOR EACH ROW
-  WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at) EXECUTE FUNCTION tell_keys('id');
-CREATE TRIGGER model_key_limits_told AFTER INSERT OR UPDATE ON model_key_limits FOR EACH ROW EXECUTE FUNCTION tell_keys('key_id');
-CREATE TRIGGER memberships_told AFTER INSERT OR DELETE ON memberships FOR EACH STATEMENT EXECUTE FUNCTION tell_keys('');
-COMMENT ON FUNCTION tell_keys IS 'an empty payload: whose projects changed is not said, all keys may have';
-`;
-
 /** Pools, model claims with their engines, and what was used of them. */
-export const models = `${pools}${claims}${usage}${rules}`;
+export const models = `${pools}${claims}${usage}${modelRules}${modelViews}`;

@@ -1,5 +1,5 @@
 import type { Principal } from '../../contract/index.js';
-import type { Database } from '../database.js';
+import type { Database, Runner } from '../database.js';
 import { type Sql, sql } from '../sql.js';
 
 interface PrincipalRow extends Omit<Principal, 'actingUserId' | 'actingUserName'> {
@@ -37,7 +37,7 @@ export async function authenticate(db: Database, hash: Buffer): Promise<Principa
   return toPrincipal(row);
 }
 
-export async function principalOf(db: Database, userName: string): Promise<Principal | null> {
+export async function principalOf(db: Runner, userName: string): Promise<Principal | null> {
   const row = await db.first<PrincipalRow>(
     sql`${principalFrom(sql`users u`, sql`'write'`, sql`false`)} WHERE u.name = ${userName}`,
   );

@@ -1,0 +1,35 @@
+import type { ModelEvent, Page, PageQuery } from '../../contract/index.js';
+import { decodeCursor, pageOfRows } from '../cursor.js';
+import type { Runner } from '../database.js';
+import { json, sql } from '../sql.js';
+
+export interface NewModelEvent {
+  readonly claimId: string;
+  readonly kind: string;
+  readonly message: string;
+  readonly actor: string;
+  readonly instanceId?: string | null;
+  readonly from?: string | null;
+  readonly to?: string | null;
+  readonly reason?: string | null;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** In the transaction of the change that it tells of. */
+export async function recordModelEvent(tx: Runner, event: NewModelEvent): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO model_events (claim_id, kind, instance_id, from_value, to_value, reason, message, data, actor)
+    VALUES (${event.claimId}, ${event.kind}, ${event.instanceId ?? null}, ${event.from ?? null}, ${event.to ?? null},
+      ${event.reason ?? null}, ${event.message}, ${json(event.data ?? {})}::jsonb, ${event.actor})`);
+}
+
+/** Oldest first. */
+export async function readModelEvents(tx: Runner, claimId: string, query: PageQuery): Promise<Page<ModelEvent>> {
+  const key = decodeCursor(query.cursor, 2);
+  const rows = await tx.rows<ModelEvent>(sql`
+    SELECT e.id, e.at, e.kind, e.instance_id AS "instanceId", e.from_value AS "from", e.to_value AS "to", e.reason, e.message,
+      e.data, e.actor FROM model_events e
+    WHERE e.claim_id = ${claimId} AND ${key === null ? sql`true` : sql`e.id > ${key[1]}::bigint`}
+    ORDER BY e.id LIMIT ${query.limit + 1}`);
+  return pageOfRows(rows, query, { item: (row) => row, key: (row) => [row.at, String(row.id)] });
+}
