@@ -45,13 +45,18 @@ export const noModel = (modelName: string): OpenAiError => ({
   message: `The model ${JSON.stringify(modelName.slice(0, 128))} does not exist, or this key may not use it.`,
 });
 
-export const rateLimited = ({ what, perMinute, retryAfterSeconds }: Refusal): OpenAiError => ({
+/** `headers`: what is left, flat. */
+export const rateLimited = (
+  { what, perMinute, retryAfterSeconds }: Refusal,
+  headers: readonly string[],
+): OpenAiError => ({
   status: 429,
   code: 'rate_limited',
   type: 'rate_limit_error',
   message: `This key may use ${perMinute} ${what} a minute. Retry in ${retryAfterSeconds} s.`,
   retryAfterSeconds,
   shouldRetry: true,
+  headers: Object.fromEntries(headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? '']] : []))),
 });
 
 export const NO_KEY: OpenAiError = {

@@ -83,6 +83,7 @@ export class ModelDesk {
     while (this.#underWay.size > 0 && performance.now() < untilMs) {
       await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
     }
+    if (this.#underWay.size === 0) return;
     for (const call of this.#underWay) call.onCut?.();
     await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS)); // their last events go out
   }
@@ -171,7 +172,7 @@ export class ModelDesk {
     if (call.isGone) return;
     const nowMs = performance.now();
     const refusal = call.known?.limits.refuse(nowMs) ?? null;
-    if (refusal !== null) return call.refuse(rateLimited(refusal));
+    if (refusal !== null) return call.refuse(rateLimited(refusal, call.known?.limits.headers(nowMs) ?? []));
     const target = entry.isServing ? entry.pick(nowMs) : null;
     if (target === null) return this.#answerLater(call, entry);
     call.known?.limits.forwarded(nowMs);

@@ -120,7 +120,7 @@ describe('what is wrong with a request is told in OpenAI’s words:', () => {
       const text = JSON.stringify(hello('chat', { long: 'x'.repeat(2_000) }));
       expect(await small.ask(key, text)).toMatchObject({ status: 413, error: { code: 'request_too_large' } });
       const body = new Blob([text]).stream();
-      expect(await small.ask(key, text, { body, duplex: 'half' } as RequestInit)).toMatchObject({ status: 413 });
+      expect(await small.ask(key, text, { body, duplex: 'half' })).toMatchObject({ status: 413 });
       expect(await small.ask(key, hello('chat'))).toMatchObject({ status: 200 });
     } finally {
       await small.close();
@@ -131,7 +131,7 @@ describe('what is wrong with a request is told in OpenAI’s words:', () => {
     const quick = await startModels(ledger, { bodyMs: 50 });
     try {
       const body = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{"model"')) });
-      expect(await quick.ask(key, '', { body, duplex: 'half' } as RequestInit)).toMatchObject({ status: 408 });
+      expect(await quick.ask(key, '', { body, duplex: 'half' })).toMatchObject({ status: 408 });
     } finally {
       await quick.close();
     }

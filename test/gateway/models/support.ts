@@ -123,6 +123,8 @@ export class SimulatedLedger {
   >();
   readonly batches = new Set<string>();
   lookups = 0;
+  /** Of routes, whole or single. */
+  reads = 0;
   isAway = false;
   isMute = false;
   #on: Parameters<ModelGatewayDeps['events']['listen']>[0] | null = null;
@@ -163,8 +165,14 @@ export class SimulatedLedger {
   }
 
   readonly models: ModelGatewayDeps['models'] = {
-    routes: async () => this.#answer([...this.routes.values()]),
-    route: async (claimId) => this.#answer(this.routes.get(claimId) ?? null),
+    routes: async () => {
+      this.reads += 1;
+      return this.#answer([...this.routes.values()]);
+    },
+    route: async (claimId) => {
+      this.reads += 1;
+      return this.#answer(this.routes.get(claimId) ?? null);
+    },
     gatewayKey: async (hash) => {
       this.lookups += 1;
       return this.#answer(this.keys.get(hash.toString('hex')) ?? null);
