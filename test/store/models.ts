@@ -97,7 +97,7 @@ export async function look(ledger: PoolLedger, engines: EngineLook[], change: Pa
   const memberSessionId = ledger.members[0] ?? '';
   const devices = (snapshot?.gpus ?? []).filter((gpu) => gpu.member === memberSessionId);
   const taken: MemberLook = {
-    memberSessionId: memberSessionId as MemberLook['memberSessionId'],
+    memberSessionId: memberSessionId,
     at: later(),
     engines,
     unknownEngines: [],
