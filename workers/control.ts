@@ -5,6 +5,8 @@ import { newKernelId } from '../src/platform/ids.js';
 import { createLogger } from '../src/platform/log.js';
 import { countersIn, createRegistry, startMetricsServer } from '../src/platform/metrics.js';
 import { onEnd } from '../src/platform/process-end.js';
+import { readSeal } from '../src/platform/seal.js';
+import { newEngineKey } from '../src/platform/tokens.js';
 import { createStore } from '../src/store/create-store.js';
 import { createTemporalDoor } from '../src/temporal/create-temporal-door.js';
 import { tickUntil } from './control-ticks.js';
@@ -43,7 +45,10 @@ async function main(): Promise<void> {
   const door = createTemporalDoor({ ...address, durations: durationsOf(config.nodeSilenceSeconds) });
   const recorded =
     config.recordPasses === undefined ? {} : { recordPass: await createPassRecorder(config.recordPasses) };
-  const dependencies = { store, door, newKernelId, log, count: countersIn(registry, 'berth_control'), ...recorded };
+  const seal = await readSeal(config.sealingKeyFile);
+  const sealApiKey = (instanceId: string) => seal.seal(newEngineKey(), instanceId);
+  const count = countersIn(registry, 'berth_control');
+  const dependencies = { store, door, newKernelId, sealApiKey, log, count, ...recorded };
   await untilItWorks('Postgres', () => store.migrate());
   const ticks = tickUntil(dependencies, ending.signal);
   while (!ending.signal.aborted) await work(dependencies, address);

@@ -1,6 +1,8 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { ControlActivities } from '../activities/control/control-activities.js';
+import type { EngineActivities } from '../activities/node/engine-activities.js';
 import type { NodeActivities } from '../activities/node/node-activities.js';
+import { ENGINE_CHANGE_MS, ENGINE_START_MS, LIMIT_WRITE_MS } from '../src/lifecycle/durations.js';
 import { CONTROL_QUEUE, nodeQueue } from '../src/lifecycle/names.js';
 
 /**
@@ -45,6 +47,36 @@ export const nodeOrders = (node: string, scheduleToStartMs: number) => ({
       retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 5 },
     }).notice,
 });
+
+/** One try: what a member's limits are is asked again in the next turn, from what stands then. */
+export const limitsOn = (node: string, summary: string) =>
+  proxyActivities<Pick<EngineActivities, 'setLimits'>>({
+    taskQueue: nodeQueue(node),
+    scheduleToCloseTimeout: LIMIT_WRITE_MS,
+    summary,
+    retry: { maximumAttempts: 1 },
+  }).setLimits;
+
+const ENGINE_TAKEN_MS = 30_000;
+
+/**
+ * Orders to one engine. Where one is cancelled its end is waited for: the next order of the same engine must not meet it. An
+ * attempt that is lost with its agent is tried again by the agent that comes back, on the same engine.
+ */
+export const engineOrders = (node: string, summary: string) => {
+  const orders = (startToCloseTimeout: number) =>
+    proxyActivities<EngineActivities>({
+      taskQueue: nodeQueue(node),
+      scheduleToStartTimeout: ENGINE_TAKEN_MS,
+      startToCloseTimeout,
+      heartbeatTimeout: '30s',
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      summary,
+      retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 3 },
+    });
+  const { sleepEngine: sleep, wakeEngine: wake, stopEngine: stop } = orders(ENGINE_CHANGE_MS);
+  return { start: orders(ENGINE_START_MS).startEngine, sleep, wake, stop };
+};
 
 /** Images brought to a node ahead of demand: tried for a day, since the node may be away for a while. */
 export const warmOn = (node: string) =>

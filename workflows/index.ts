@@ -1,4 +1,6 @@
 export { groupWorkflow } from './group.js';
+export { modelWorkflow } from './model.js';
 export { nodeWorkflow } from './node.js';
+export { poolWorkflow } from './pool.js';
 export { sessionWorkflow } from './session.js';
 export { warmWorkflow } from './warm.js';

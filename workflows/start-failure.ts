@@ -9,6 +9,14 @@ export function nobodyTookIt(error: unknown): boolean {
   return cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
 }
 
+/** Nobody took the order, or who took it beats no more: what became of it is not known. */
+export function nodeIsSilent(error: unknown): boolean {
+  const cause = causeOf(error);
+  return (
+    cause instanceof TimeoutFailure && (cause.timeoutType === 'SCHEDULE_TO_START' || cause.timeoutType === 'HEARTBEAT')
+  );
+}
+
 /** The activity ran out of its own long time: for a node's presence no sign of silence. */
 export function ranItsTime(error: unknown): boolean {
   const cause = causeOf(error);

@@ -1,5 +1,6 @@
 import type { EndCause, Refusal } from '../../src/contract/index.js';
 import type { Finished, Placement, SessionAttributes } from '../../src/store/session-store.js';
+import type { ModelActivities } from './model-activities.js';
 
 export type { Finished, Placement };
 
@@ -47,7 +48,7 @@ export interface Silence {
 }
 
 /** Activities on `control`: they touch Postgres and never a container. Each is safe to run twice. */
-export interface ControlActivities {
+export interface ControlActivities extends ModelActivities {
   admit(sessionId: string): Promise<Admission>;
   begin(sessionId: string, attempt: number): Promise<Begun>;
   /** Where a begun session is, for a workflow that takes over from one that is gone. */

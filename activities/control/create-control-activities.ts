@@ -3,19 +3,26 @@ import { admit } from './admission.js';
 import type { ControlActivities } from './control-activities.js';
 import type { ControlDependencies } from './dependencies.js';
 import { deliver, kickGroup } from './kick.js';
+import { kickPoolOf } from './members.js';
+import { createModelActivities } from './models.js';
 import { planGroup } from './planning.js';
 
 /** The activities of the control plane. Each is a short transaction (or a pass), and each may run twice. */
 export function createControlActivities(dependencies: ControlDependencies): ControlActivities {
   const { sessions, nodes } = dependencies.store;
   return {
+    ...createModelActivities(dependencies),
     admit: (sessionId) => admit(dependencies, sessionId),
     begin: (sessionId, attempt) => sessions.begin(sessionId as SessionId, attempt),
     async openPlacement(sessionId) {
       const open = await sessions.openPlacement(sessionId as SessionId);
       return open === null ? null : { placement: open.placement, started: open.started };
     },
-    markRunning: async (sessionId, attempt) => (await sessions.markRunning(sessionId as SessionId, attempt)).outcome,
+    async markRunning(sessionId, attempt) {
+      const { outcome } = await sessions.markRunning(sessionId as SessionId, attempt);
+      await kickPoolOf(dependencies, sessionId);
+      return outcome;
+    },
     beginNotice: (sessionId, attempt) => sessions.beginNotice(sessionId as SessionId, attempt),
     async markEnding({ sessionId, attempt, cause, message, node }) {
       const stop = { sessionId: sessionId as SessionId, cause, message, actor: 'session workflow', graceMs: null };
@@ -28,6 +35,7 @@ export function createControlActivities(dependencies: ControlDependencies): Cont
       // After the release is committed: a pass that starts now sees it, whoever asks for the pass.
       await kickGroup(dependencies, finished.group, true);
       for (const group of finished.dependents) await kickGroup(dependencies, group, true);
+      await kickPoolOf(dependencies, sessionId);
       return finished;
     },
     plan: (group) => planGroup(dependencies, group),

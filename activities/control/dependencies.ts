@@ -14,6 +14,8 @@ export interface ControlDependencies {
   readonly store: Store;
   readonly door: TemporalDoor;
   readonly newKernelId: () => KernelId;
+  /** A fresh key of an engine, sealed to its instance: in clear it is known to the engine and the gateway alone. */
+  readonly sealApiKey: (instanceId: string) => Buffer;
   readonly log: { readonly warn: (fields: object, message: string) => void };
   /** Counts what happened, by name, for metrics. */
   readonly count: (name: string, by?: number) => void;

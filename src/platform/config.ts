@@ -99,6 +99,8 @@ const VARIABLES = {
   /** Where clients reach the storage proxy. */
   BERTH_STORAGE_URL: z.url({ protocol: /^https?$/ }),
   BERTH_GATEWAY_PORT: port,
+  /** Processes that share that port. */
+  BERTH_GATEWAY_WORKERS: z.coerce.number().int().min(1).max(64).default(1),
   /** Where clients reach the gateway itself: terminals and port-forwards. */
   BERTH_GATEWAY_URL: z.url({ protocol: /^https?$/ }),
   /** The apps of sessions are at `<port>--<session>.` before this host: a wildcard name, or a `.localhost` one. */
@@ -138,6 +140,18 @@ const VARIABLES = {
   BERTH_NODE_HEALTH_FAILURES: z.coerce.number().int().min(1).max(1_000).default(3),
   /** Measurements are told each so often, in one batch. */
   BERTH_NODE_USAGE_SECONDS: z.coerce.number().min(0.5).max(600).default(60),
+  /** What engines of pools do is told each so often. */
+  BERTH_ENGINE_LOOK_SECONDS: z.coerce.number().min(0.2).max(60).default(10),
+  /** Models' artifacts that the node keeps, at most; what engines use is never thrown away. */
+  BERTH_ARTIFACT_CACHE_BYTES: z.coerce.number().int().positive().default(500 * 2 ** 30),
+  BERTH_HUGGINGFACE_ENDPOINT: z.url({ protocol: /^https?$/ }).default('https://huggingface.co'),
+  BERTH_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).default('https://s3.amazonaws.com'),
+  BERTH_S3_REGION: text.max(64).default('us-east-1'),
+  /** For artifacts that are not public; without keys, requests to S3 are not signed. */
+  HF_TOKEN: text.optional(),
+  AWS_ACCESS_KEY_ID: text.optional(),
+  AWS_SECRET_ACCESS_KEY: text.optional(),
+  AWS_SESSION_TOKEN: text.optional(),
   /** Folder of the agent: log files, what it knows of its containers. */
   BERTH_NODE_STATE: text,
   /** Host ports for containers. */
@@ -145,7 +159,7 @@ const VARIABLES = {
   /** The container engine; the usual socket when unset. */
   DOCKER_HOST: text.optional(),
 
-  /** 32 bytes in base64: seals environment values and registry passwords. */
+  /** 32 bytes in base64: seals environment values, registry passwords and keys of engines. */
   BERTH_SEALING_KEY_FILE: text,
   /** Private ES256 key as JWK: the API signs storage and node tokens with it. */
   BERTH_SIGNING_KEY_FILE: text,
@@ -212,6 +226,7 @@ const CONTROL = [
   'BERTH_NODE_SILENCE_SECONDS',
   'BERTH_RECORD_PASSES',
   'BERTH_TEMPORAL_METRICS_PORT',
+  'BERTH_SEALING_KEY_FILE',
 ] as const;
 
 const NODE = [
@@ -234,6 +249,15 @@ const NODE = [
   'BERTH_NODE_HEALTH_TIMEOUT_SECONDS',
   'BERTH_NODE_HEALTH_FAILURES',
   'BERTH_NODE_USAGE_SECONDS',
+  'BERTH_ENGINE_LOOK_SECONDS',
+  'BERTH_ARTIFACT_CACHE_BYTES',
+  'BERTH_HUGGINGFACE_ENDPOINT',
+  'BERTH_S3_ENDPOINT',
+  'BERTH_S3_REGION',
+  'HF_TOKEN',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
   'BERTH_NODE_STATE',
   'BERTH_PORT_RANGE',
   'BERTH_VOLUMES',
@@ -264,11 +288,14 @@ const API = [
 ] as const;
 
 const GATEWAY = [
+  ...TEMPORAL,
   ...OBSERVED,
   'DATABASE_URL',
   'BERTH_LISTEN_HOST',
   'BERTH_GATEWAY_PORT',
+  'BERTH_GATEWAY_WORKERS',
   'BERTH_APPS_URL',
+  'BERTH_SEALING_KEY_FILE',
   'BERTH_SIGNING_KEY_FILE',
   'BERTH_VERIFY_KEY_FILE',
 ] as const;

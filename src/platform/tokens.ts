@@ -16,6 +16,7 @@ const ISSUER = 'berth';
 
 export const KEY_PREFIX = 'berth_';
 export const NODE_TOKEN_PREFIX = 'berthnode_';
+const ENGINE_KEY_PREFIX = 'berthengine_';
 /** As many characters of a key are kept readable, to recognise it by. */
 const SHOWN_CHARACTERS = 12;
 
@@ -35,6 +36,8 @@ const newSecret = (prefix: string): Secret => {
 };
 export const newApiKey = (): Secret => newSecret(KEY_PREFIX);
 export const newNodeToken = (): Secret => newSecret(NODE_TOKEN_PREFIX);
+/** What one engine asks for on /v1: the gateway alone sends it. */
+export const newEngineKey = (): string => newSecret(ENGINE_KEY_PREFIX).secret;
 
 export interface TokenSigner {
   /** An ES256 token of `seconds` for one audience: `storage`, or `node/<name>`. A `jti` is added when the claims have none. */

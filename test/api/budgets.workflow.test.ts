@@ -23,7 +23,14 @@ beforeAll(async () => {
   temporal = await startTestTemporal();
   door = createTemporalDoor(temporal);
   api = await startTestApi({ door: () => door });
-  const dependencies = { store: api.store, door, newKernelId, log: pino({ level: 'silent' }), count: () => undefined };
+  const dependencies = {
+    store: api.store,
+    door,
+    newKernelId,
+    sealApiKey: () => Buffer.of(),
+    log: pino({ level: 'silent' }),
+    count: () => undefined,
+  };
   stopWorker = await runWorker({ dependencies, ...temporal });
   await readyNode(api);
   node = await startSimulatedNode({ store: api.store, door, temporal }, 'node-1');

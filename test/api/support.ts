@@ -11,7 +11,7 @@ import type { CreateSessionInput, KernelId, Role } from '../../src/contract/inde
 import { newApiKeyId, newDomainId, newProjectId, newSessionId, newUserId } from '../../src/platform/ids.js';
 import type { Logger } from '../../src/platform/log.js';
 import { createRegistry } from '../../src/platform/metrics.js';
-import { createSeal } from '../../src/platform/seal.js';
+import { createSeal, type Seal } from '../../src/platform/seal.js';
 import { createTokenSigner, hashSecret, newApiKey, newNodeToken, shownPrefix } from '../../src/platform/tokens.js';
 import { createStorageProxy } from '../../src/storage/create-storage-proxy.js';
 import { createStore } from '../../src/store/create-store.js';
@@ -39,7 +39,10 @@ export function directDoor(store: Store): TestDoor {
     warmed,
     async submitSession(sessionId) {
       const newKernelId = () => newSessionId().replace('ses_', 'krn_') as KernelId;
-      const answer = await admit({ store, door, newKernelId, log, count: () => undefined }, sessionId);
+      const answer = await admit(
+        { store, door, newKernelId, sealApiKey: () => Buffer.of(), log, count: () => undefined },
+        sessionId,
+      );
       return answer.outcome === 'refused' ? answer : { outcome: 'admitted' };
     },
     takeOverSession: async () => undefined,
@@ -73,6 +76,7 @@ export interface TestApi {
   readonly adminKey: string;
   readonly nodeToken: string;
   readonly volumeDir: string;
+  readonly seal: Seal;
   readonly databaseUrl: string;
   /** Of all the tokens that it signs. */
   readonly keys: Awaited<ReturnType<typeof testKeys>>;
@@ -123,10 +127,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const direct = directDoor(store);
   const door = options.door?.(store) ?? direct;
   const { requestsPerMinuteMax = 1_000_000, purgeEveryMs = DEFAULT_OPTIONS.purgeEveryMs } = options;
+  const seal = createSeal(randomBytes(32));
   const app = await startApi({
     store,
     door,
-    seal: createSeal(randomBytes(32)),
+    seal,
     signer,
     log: options.log ?? log,
     registry: createRegistry('api'),
@@ -157,6 +162,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     adminKey: admin.secret,
     nodeToken: node.secret,
     volumeDir,
+    seal,
     databaseUrl,
     keys: { signer, verifyKeys },
     call,

@@ -28,7 +28,14 @@ beforeAll(async () => {
   door = createTemporalDoor(temporal);
   temporalClient = connectTemporal(temporal);
   api = await startTestApi({ door: () => door, log });
-  const dependencies = { store: api.store, door, newKernelId, log, count: () => undefined };
+  const dependencies = {
+    store: api.store,
+    door,
+    newKernelId,
+    sealApiKey: () => Buffer.of(),
+    log,
+    count: () => undefined,
+  };
   stopWorker = await runWorker({ dependencies, ...temporal });
   await readyNode(api);
   node = await startSimulatedNode({ store: api.store, door, temporal }, 'node-1');

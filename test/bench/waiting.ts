@@ -25,7 +25,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 async function ask(plant: Plant): Promise<Record<string, number>> {
   const { api, store, door } = plant;
-  const dependencies = { store, door, newKernelId, log: { warn: () => undefined }, count: () => undefined };
+  const log = { warn: () => undefined };
+  const dependencies = { store, door, newKernelId, sealApiKey: () => Buffer.of(), log, count: () => undefined };
   const submit = await timed(() => api.sessions.create(REQUEST));
   const { id } = await api.sessions.create(REQUEST); // the last in the queue
   await quiet();

@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_DURATIONS, durationsOf } from '../../src/lifecycle/durations.js';
 import { ConfigError, parseApiConfig, parseControlConfig, parseNodeConfig } from '../../src/platform/config.js';
 
-const CONTROL = { DATABASE_URL: 'postgres://u:geheim@127.0.0.1:5432/berth', BERTH_TEMPORAL_ADDRESS: '127.0.0.1:7233' };
+const CONTROL = {
+  DATABASE_URL: 'postgres://u:geheim@127.0.0.1:5432/berth',
+  BERTH_TEMPORAL_ADDRESS: '127.0.0.1:7233',
+  BERTH_SEALING_KEY_FILE: '/k',
+};
 const NODE = {
   BERTH_TEMPORAL_ADDRESS: '127.0.0.1:7233',
   BERTH_API_URL: 'http://127.0.0.1:8080',

@@ -55,7 +55,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const { client } = connectTemporal(address);
   const door = createTemporalDoor({ ...address, durations: { ...SHORT, ...options.durations } });
   const bent = options.bend?.({ store: ledger.store, door }) ?? { store: ledger.store, door };
-  const dependencies = { ...bent, newKernelId, log: { warn: () => undefined }, count: () => undefined };
+  const log = { warn: () => undefined };
+  const sealApiKey = (instanceId: string) => Buffer.from(`key of ${instanceId}`);
+  const dependencies = { ...bent, newKernelId, sealApiKey, log, count: () => undefined };
   const stopWorker =
     options.worker === false
       ? async () => undefined

@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string>>;
 /** Names that reach a child from the supervisor's own environment; nothing else does. */
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'TZ', 'DOCKER_HOST', 'BERTH_LOG_LEVEL', 'BERTH_PORT_RANGE', 'NODE_OPTIONS'];
 
-/** What an agent takes besides: how its GPUs are shared, and the check of its machine. */
+/** What an agent takes besides: how its GPUs are shared, the check of its machine, where models' artifacts come from. */
 const PASSED_ON_TO_NODES = [
   'BERTH_NODE_SHARING',
   'BERTH_NODE_MPS_DIRECTORY',
@@ -20,6 +20,15 @@ const PASSED_ON_TO_NODES = [
   'BERTH_NODE_HEALTH_TIMEOUT_SECONDS',
   'BERTH_NODE_HEALTH_FAILURES',
   'BERTH_NODE_USAGE_SECONDS',
+  'BERTH_ENGINE_LOOK_SECONDS',
+  'BERTH_ARTIFACT_CACHE_BYTES',
+  'BERTH_HUGGINGFACE_ENDPOINT',
+  'BERTH_S3_ENDPOINT',
+  'BERTH_S3_REGION',
+  'HF_TOKEN',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
 ];
 
 /** What starts the workflows of nodes and plans takes besides. */
@@ -60,7 +69,8 @@ export function controlEnvironment(berth: Installation, worker?: number): Enviro
     BERTH_TEMPORAL_METRICS_PORT: worker === undefined ? '' : String(portOf(berth.config, temporalMetrics)),
   };
   const passed = passedOn(berth.env, PASSED_ON_TO_CONTROL);
-  return { ...common(berth), ...passed, ...ports, DATABASE_URL: databaseUrl(berth) };
+  const secrets = { DATABASE_URL: databaseUrl(berth), BERTH_SEALING_KEY_FILE: berth.secrets.sealingKeyFile };
+  return { ...common(berth), ...passed, ...ports, ...secrets };
 }
 
 export function nodeEnvironment(berth: Installation, agent = 1): Environment {
@@ -117,6 +127,8 @@ export function gatewayEnvironment(berth: Installation): Environment {
     ...common(berth),
     DATABASE_URL: databaseUrl(berth),
     BERTH_GATEWAY_PORT: String(portOf(config, 'gateway')),
+    BERTH_GATEWAY_WORKERS: String(config.gatewayWorkers),
+    BERTH_SEALING_KEY_FILE: secrets.sealingKeyFile,
     BERTH_APPS_URL: appsUrl(berth),
     BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
     BERTH_VERIFY_KEY_FILE: secrets.verifyKeyFile,
