@@ -20,7 +20,7 @@ function launch(modelPath: string, port: number) {
 beforeAll(async () => {
   served = await serveVllm({ launch });
   client = createEngineClient({ adapter, host: '127.0.0.1', port: served.port, apiKey });
-}, 600_000);
+}, 1_200_000);
 afterAll(() => served.stop());
 
 const complete = (tokens: number): Promise<{ finish: string; tokens: number }> =>

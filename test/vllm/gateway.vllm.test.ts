@@ -15,7 +15,7 @@ beforeAll(async () => {
   ledger.put({ ...route, targets: route.targets.map((one) => ({ ...one, sealedApiKey: Buffer.from(served.apiKey) })) });
   key = ledger.addKey();
   models = await startModels(ledger, { usageEveryMs: 50 });
-}, 600_000);
+}, 1_200_000);
 afterAll(async () => {
   await models.close();
   await served.stop();
