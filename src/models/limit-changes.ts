@@ -1,9 +1,11 @@
-import type { Bytes, PoolGpu, Tenant } from './tenant.js';
+import { type Bytes, inNameOrder, type PoolGpu, type Tenant } from './tenant.js';
 
 /** Below this a change of a limit is not worth its write: 512 MiB, or a hundredth of the GPU where that is more. */
 export const SMALLEST_CHANGE_BYTES = 512 * 2 ** 20;
 
 export interface LimitWrite {
+  /** Of the engine. */
+  readonly id: string;
   readonly model: string;
   /** null: there is none yet. */
   readonly fromBytes: Bytes | null;
@@ -20,26 +22,33 @@ export interface LimitWrites {
   readonly raise: readonly LimitWrite[];
 }
 
-export function limitWrites(gpu: PoolGpu, planned: ReadonlyMap<string, Bytes>): LimitWrites {
+export function limitWrites(gpu: Pick<PoolGpu, 'tenants'>, planned: ReadonlyMap<string, Bytes>): LimitWrites {
   const lower: LimitWrite[] = [];
   const raise: LimitWrite[] = [];
-  for (const { model, limitBytes: fromBytes } of byName(gpu.tenants)) {
-    const toBytes = planned.get(model);
-    if (toBytes === undefined || toBytes === fromBytes) continue;
-    // A limit that nobody can read may be anything: it is written down first.
-    if (fromBytes === null || toBytes < fromBytes) lower.push({ model, fromBytes, toBytes });
-    else raise.push({ model, fromBytes, toBytes });
+  for (const tenant of inNameOrder(gpu.tenants)) {
+    const { id, model, limitBytes: fromBytes } = tenant;
+    const toBytes = planned.get(id);
+    if (toBytes === undefined || toBytes === fromBytes || tenant.phase === 'STOPPING') continue;
+    const write = { id, model, fromBytes, toBytes };
+    (isLower(tenant, toBytes) ? lower : raise).push(write);
   }
   return { lower, raise };
 }
 
+/**
+ * A limit that nobody can read may be anything: it is written down first. That of an engine that has still to be started is
+ * made once its neighbours gave way.
+ */
+const isLower = ({ phase, limitBytes }: Tenant, toBytes: Bytes): boolean =>
+  limitBytes === null ? phase !== 'STARTING' : toBytes < limitBytes;
+
 export type ChangeCause = 'short' | 'differs' | 'at-rest';
 
-/** What a look saw of a GPU, and what the look before it saw. */
+/** What a look saw of a GPU, and what the look before it saw. By engine. */
 export interface Look {
   /** Limits as the ledger has them recorded. */
   readonly recorded: ReadonlyMap<string, Bytes>;
-  /** Models that were short and would have gained at the look before. */
+  /** Engines that were short and would have gained at the look before. */
   readonly shortBefore: ReadonlySet<string>;
 }
 
@@ -53,37 +62,33 @@ export function changeIsDue(
   planned: ReadonlyMap<string, Bytes>,
   look: Look,
 ): { readonly cause: ChangeCause; readonly model: string } | null {
-  const tenants = byName(gpu.tenants);
-  const differing = tenants.find(({ model, limitBytes }) => limitBytes !== (look.recorded.get(model) ?? limitBytes));
-  if (differing !== undefined) return { cause: 'differs', model: differing.model };
-  if (!tenants.some((tenant) => isLarge(gpu, changeOf(tenant, planned)))) return null;
-  const short = shortOf(gpu, planned).find((model) => look.shortBefore.has(model));
-  if (short !== undefined) return { cause: 'short', model: short };
-  const starved = isAtRest(gpu) ? tenants.find((tenant) => hasLessThanHalf(tenant, planned)) : undefined;
-  return starved === undefined ? null : { cause: 'at-rest', model: starved.model };
+  const least = Math.max(SMALLEST_CHANGE_BYTES, Math.ceil(gpu.usableBytes / 100));
+  let isLarge = false;
+  let isAtRest = true;
+  let short: string | null = null;
+  let starved: string | null = null;
+  for (const tenant of inNameOrder(gpu.tenants)) {
+    const { id, model, phase, limitBytes, load } = tenant;
+    if (phase === 'STOPPING') continue;
+    if (limitBytes !== (look.recorded.get(id) ?? limitBytes)) return { cause: 'differs', model };
+    const change = (planned.get(id) ?? 0) - (limitBytes ?? 0);
+    if (change >= least || -change >= least) isLarge = true;
+    if (phase === 'SLEEPING') continue;
+    if (load === null || load.running + load.waiting > 0) isAtRest = false;
+    if (short === null && change > 0 && isShort(tenant) && look.shortBefore.has(id)) short = model;
+    if (starved === null && (limitBytes ?? 0) * 2 < (planned.get(id) ?? 0)) starved = model;
+  }
+  if (!isLarge) return null;
+  if (short !== null) return { cause: 'short', model: short };
+  return isAtRest && starved !== null ? { cause: 'at-rest', model: starved } : null;
 }
 
 /** Engines that need more and would get it: to be kept for the next look. */
-export const shortOf = (gpu: PoolGpu, planned: ReadonlyMap<string, Bytes>): readonly string[] =>
-  byName(gpu.tenants)
-    .filter((tenant) => isShort(tenant) && changeOf(tenant, planned) > 0)
-    .map(({ model }) => model);
-
-const byName = (tenants: readonly Tenant[]): readonly Tenant[] =>
-  tenants.toSorted((a, b) => (a.model < b.model ? -1 : 1));
-
-const changeOf = ({ model, limitBytes }: Tenant, planned: ReadonlyMap<string, Bytes>): Bytes =>
-  (planned.get(model) ?? 0) - (limitBytes ?? 0);
-
-const isLarge = ({ usableBytes }: PoolGpu, change: Bytes): boolean =>
-  Math.abs(change) >= Math.max(SMALLEST_CHANGE_BYTES, Math.ceil(usableBytes / 100));
+export const shortOf = (gpu: Pick<PoolGpu, 'tenants'>, planned: ReadonlyMap<string, Bytes>): readonly string[] =>
+  inNameOrder(gpu.tenants)
+    .filter((tenant) => isShort(tenant) && (planned.get(tenant.id) ?? 0) > (tenant.limitBytes ?? 0))
+    .map(({ id }) => id);
 
 /** Half of its limit in use, requests waiting, or a load that cannot be read. */
 const isShort = ({ phase, load, kvUsedBytes, limitBytes }: Tenant): boolean =>
-  phase !== 'SLEEPING' && (load === null || load.waiting > 0 || kvUsedBytes * 2 >= (limitBytes ?? 0));
-
-const isAtRest = ({ tenants }: PoolGpu): boolean =>
-  tenants.every(({ phase, load }) => phase === 'SLEEPING' || (load !== null && load.running + load.waiting === 0));
-
-const hasLessThanHalf = (tenant: Tenant, planned: ReadonlyMap<string, Bytes>): boolean =>
-  tenant.phase !== 'SLEEPING' && (tenant.limitBytes ?? 0) * 2 < (planned.get(tenant.model) ?? 0);
+  phase === 'ACTIVE' && limitBytes !== null && (load === null || load.waiting > 0 || kvUsedBytes * 2 >= limitBytes);

@@ -1,80 +1,92 @@
-import { accountOf, admits } from './account.js';
-import type { Bytes, PoolGpu } from './tenant.js';
+import type { SnapshotClaim, SnapshotMember } from '../contract/index.js';
+import { accountOf } from './account.js';
+import { gib } from './amounts.js';
+import type { Gpu, PoolState } from './pool-state.js';
+import { roomWithAsks } from './room-book.js';
+import { type Bytes, needOf } from './tenant.js';
 
-export interface PlacementRules {
-  readonly placement: 'spread' | 'pack';
-  readonly releases: boolean;
+export interface PlaceAsk {
+  readonly claim: SnapshotClaim;
+  /** It leaves this one. */
+  readonly exceptMember?: SnapshotMember;
+  /** Its own hold, which is no obstacle to it. */
+  readonly own?: { readonly gpus: readonly string[]; readonly bytes: Bytes };
 }
 
-/** What is asked of one GPU for a claim's instance. */
-export interface ClaimAsk {
-  readonly model: string;
-  /** F + K. */
-  readonly needBytes: Bytes;
-  /** GPUs where its instance failed just now, or a replica of it stands. */
-  readonly avoid: ReadonlySet<string>;
-  /** GPUs whose node holds its artifact already. */
-  readonly cachedOn: ReadonlySet<string>;
+export interface Found {
+  /** All of one member. */
+  readonly gpus: readonly [Gpu, ...Gpu[]];
+  readonly because: string;
 }
 
-export type ClaimPlacement =
-  | { readonly outcome: 'placed'; readonly gpu: string; readonly because: string }
-  | { readonly outcome: 'too-large'; readonly largestBytes: Bytes; readonly message: string }
-  | { readonly outcome: 'no-room'; readonly nearest: string | null; readonly message: string };
+/** Where it may be at all: members that take engines, not where it failed a moment ago, not beside another replica of it. */
+export function opensTo(state: PoolState, { claim, exceptMember }: PlaceAsk): readonly Gpu[] {
+  const taken = new Set<Gpu>();
+  for (const engine of state.enginesOf.get(claim.id) ?? []) for (const gpu of engine.on) taken.add(gpu);
+  for (const { gpu: name, untilMs } of claim.avoid) {
+    const gpu = state.gpuOf.get(name);
+    if (gpu !== undefined && untilMs > state.nowMs) taken.add(gpu);
+  }
+  return state.gpus.filter((gpu) => gpu.isOpen && gpu.member !== exceptMember && !taken.has(gpu));
+}
 
 /**
  * Where an instance goes among the GPUs that admit it: where its artifact is cached, then `spread` (fewest awake, then most
- * room) or `pack` (least room that fits), then by name. Never where it just failed.
+ * room) or `pack` (least room that fits), then by name. One on several GPUs takes the best of one member. null: nowhere now.
  */
-export function placeClaim(gpus: readonly PoolGpu[], ask: ClaimAsk, rules: PlacementRules): ClaimPlacement {
-  const largestBytes = gpus.reduce((most, { usableBytes }) => Math.max(most, usableBytes), 0);
-  if (gpus.length > 0 && ask.needBytes > largestBytes) {
-    const message = `${ask.model} needs ${gib(ask.needBytes)}; the largest GPU of the pool has ${gib(largestBytes)}`;
-    return { outcome: 'too-large', largestBytes, message };
+export function placeOn(state: PoolState, ask: PlaceAsk): Found | null {
+  const { claim, own } = ask;
+  const needBytes = needOf(claim);
+  const admitting = opensTo(state, ask).filter((gpu) => {
+    if (gpu.holes.length > 0) return false;
+    const ownBytes = own?.gpus.includes(gpu.name) === true ? own.bytes : 0;
+    return roomWithAsks(gpu, state.releases) + ownBytes >= needBytes;
+  });
+  const best = setsOf(state, claim, admitting)[0];
+  return best === undefined ? null : { gpus: best.gpus, because: becauseOf(state, best) };
+}
+
+export interface GpuSet {
+  readonly gpus: readonly [Gpu, ...Gpu[]];
+  readonly isCached: boolean;
+  readonly awake: number;
+  readonly roomBytes: Bytes;
+}
+
+/** The sets that a claim may take of these GPUs, the best first: of each member the best that it has. */
+export function setsOf(state: PoolState, claim: SnapshotClaim, gpus: readonly Gpu[]): readonly GpuSet[] {
+  const { placement } = state.snapshot.policy;
+  const order = (a: GpuSet, b: GpuSet): number =>
+    Number(b.isCached) - Number(a.isCached) ||
+    (placement === 'spread' ? a.awake - b.awake || b.roomBytes - a.roomBytes : a.roomBytes - b.roomBytes) ||
+    (a.gpus[0].name < b.gpus[0].name ? -1 : 1);
+  const singles = gpus.map((gpu) => setOf(state, claim, [gpu])).sort(order);
+  if (claim.gpusPerInstance === 1) return singles;
+  const byMember = new Map<SnapshotMember, Gpu[]>();
+  for (const {
+    gpus: [gpu],
+  } of singles)
+    byMember.set(gpu.member, [...(byMember.get(gpu.member) ?? []), gpu]);
+  return [...byMember.values()]
+    .flatMap((all) => {
+      const [first, ...rest] = all.slice(0, claim.gpusPerInstance);
+      return first === undefined || all.length < claim.gpusPerInstance ? [] : [setOf(state, claim, [first, ...rest])];
+    })
+    .sort(order);
+}
+
+function setOf(state: PoolState, claim: SnapshotClaim, gpus: readonly [Gpu, ...Gpu[]]): GpuSet {
+  let awake = 0;
+  let roomBytes = 0;
+  for (const gpu of gpus) {
+    for (const { phase } of gpu.tenants) if (phase !== 'SLEEPING' && phase !== 'STOPPING') awake += 1;
+    roomBytes += accountOf(gpu, state.releases).maximumRoomBytes;
   }
-  const open = gpus
-    .filter((gpu) => !ask.avoid.has(gpu.name) && admits(gpu, ask.needBytes, rules.releases))
-    .toSorted(
-      (a, b) =>
-        Number(ask.cachedOn.has(b.name)) - Number(ask.cachedOn.has(a.name)) ||
-        byPolicy(a, b, rules) ||
-        (a.name < b.name ? -1 : 1),
-    );
-  const best = open[0];
-  if (best === undefined) return noRoom(gpus, ask, rules);
-  const cached = ask.cachedOn.has(best.name) ? 'its artifact is there; ' : '';
-  const { maximumRoomBytes } = accountOf(best, rules.releases);
-  const policy = rules.placement === 'spread' ? `${awakeOn(best)} awake` : 'the least room that fits';
-  return { outcome: 'placed', gpu: best.name, because: `${cached}${policy}, room ${gib(maximumRoomBytes)}` };
+  return { gpus, isCached: gpus[0].member.cached.includes(claim.artifactUrl), awake, roomBytes };
 }
 
-function byPolicy(a: PoolGpu, b: PoolGpu, { placement, releases }: PlacementRules): number {
-  const roomA = accountOf(a, releases).maximumRoomBytes;
-  const roomB = accountOf(b, releases).maximumRoomBytes;
-  return placement === 'spread' ? awakeOn(a) - awakeOn(b) || roomB - roomA : roomA - roomB;
+function becauseOf({ snapshot }: PoolState, { gpus, isCached, awake, roomBytes }: GpuSet): string {
+  const cached = isCached ? 'its artifact is there; ' : '';
+  const policy = snapshot.policy.placement === 'spread' ? `${awake} awake` : 'the least room that fits';
+  return `${gpus.map(({ name }) => name).join(', ')}: ${cached}${policy}, room ${gib(roomBytes)}`;
 }
-
-const awakeOn = ({ tenants }: PoolGpu): number => tenants.filter(({ phase }) => phase !== 'SLEEPING').length;
-
-/** The need, the nearest GPU and its sum, and how many others have less; holes are named. */
-function noRoom(gpus: readonly PoolGpu[], ask: ClaimAsk, { releases }: PlacementRules): ClaimPlacement {
-  const known = gpus
-    .filter(({ holes, name }) => holes.length === 0 && !ask.avoid.has(name))
-    .map((gpu) => ({ gpu, account: accountOf(gpu, releases) }))
-    .toSorted((a, b) => b.account.maximumRoomBytes - a.account.maximumRoomBytes || (a.gpu.name < b.gpu.name ? -1 : 1));
-  const nearest = known[0];
-  const unknown = gpus.filter(({ holes }) => holes.length > 0).map(({ name, holes }) => `${name}: ${holes.join(', ')}`);
-  const parts = [`${ask.model} needs ${gib(ask.needBytes)}`];
-  if (nearest !== undefined) {
-    const { maximumRoomBytes, roomNowBytes } = nearest.account;
-    const floor = `${nearest.gpu.name} could offer at most ${gib(Math.max(0, maximumRoomBytes))} with every neighbour at its floor`;
-    const busy = maximumRoomBytes >= ask.needBytes ? `, and ${gib(Math.max(0, roomNowBytes))} as they are now` : '';
-    parts.push(`${floor}${busy}`);
-    if (known.length > 1) parts.push(`${known.length - 1} other GPUs less`);
-  }
-  if (unknown.length > 0) parts.push(`not known: ${unknown.join('; ')}`);
-  if (gpus.length === 0) parts.push('the pool has no GPU');
-  return { outcome: 'no-room', nearest: nearest?.gpu.name ?? null, message: parts.join('; ') };
-}
-
-const gib = (bytes: Bytes): string => `${Math.round((bytes / 2 ** 30) * 10) / 10} GiB`;

@@ -72,10 +72,19 @@ export function poolState(snapshot: PoolSnapshot, nowMs: number): PoolState {
   for (const engine of engines) {
     enginesOf.get(engine.claim.id)?.push(engine);
     for (const gpu of engine.on) gpu.tenants.push(engine);
+    if (engine.phase === 'STOPPING') for (const gpu of engine.on) tellLeaving(gpu, engine.model);
   }
   const releases = snapshot.policy.noWakeReserveWhileAsleep;
   return { snapshot, nowMs, releases, gpus: [...gpuOf.values()], gpuOf, engines, enginesOf };
 }
+
+/** Once, also where the snapshot names it already. */
+function tellLeaving({ holes }: Gpu, model: string): void {
+  if (!holes.some((hole) => hole.startsWith(STILL_LEAVING))) holes.push(`${STILL_LEAVING}: ${model}`);
+}
+
+/** How a hole starts that is in the account: the engine that leaves is still charged. */
+export const STILL_LEAVING = 'still leaving';
 
 interface Known {
   readonly claims: ReadonlyMap<string, SnapshotClaim>;
@@ -106,11 +115,17 @@ function engineOf(row: SnapshotInstance, { claims, members, gpuOf }: Known): Eng
     kvUsedBytes: row.kvUsedBytes,
     residueBytes: row.residueBytes,
     isWakeAsked: phase === 'SLEEPING' && claim.wakeAskedMs !== null,
-    load: row.running === null || row.waiting === null ? null : { running: row.running, waiting: row.waiting },
+    load: loadOf(row),
     limitBytes: row.limitBytes,
     plannedBytes: row.plannedBytes,
     row,
   };
+}
+
+/** Only one that serves has a load to be read. */
+function loadOf({ phase, running, waiting }: SnapshotInstance): EngineLoad | null {
+  if (phase !== 'ACTIVE') return { running: 0, waiting: 0 };
+  return running === null || waiting === null ? null : { running, waiting };
 }
 
 /** One that failed holds what it held until it is gone. */

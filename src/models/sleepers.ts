@@ -1,80 +1,112 @@
-import { accountOf, heldOf, reserveOf } from './account.js';
-import type { Bytes, PoolGpu, Tenant } from './tenant.js';
+import type { PoolPolicy, SnapshotClaim } from '../contract/index.js';
+import { heldOf, reserveOf } from './account.js';
+import { hostRoomOf, weightsOf } from './host-memory.js';
+import { type Engine, type Gpu, type PoolState } from './pool-state.js';
+import type { Bytes } from './tenant.js';
+import { successorOf } from './turn.js';
 
-/** What the choice of a sleeper needs to know of an instance beside its bytes. ms of one clock. */
-export interface Restfulness {
-  /** The last moment with anything running, waiting or completed, or a change of phase or routing; null: it serves now, or its load could not be read. */
-  readonly idleSinceMs: number | null;
-  /** When it woke or became active last. */
-  readonly awakeSinceMs: number;
-  readonly isPinned: boolean;
-  /** `sleep: never`. */
-  readonly neverSleeps: boolean;
-  /** What it left when it slept last; null: it never did, and what it will leave is not known. */
-  readonly lastResidueBytes: Bytes | null;
+const MAKE_ROOM_AFTER_MS = 30_000;
+
+export type NoSleep =
+  | 'serves'
+  | 'idle-too-short'
+  | 'awake-too-short'
+  | 'pinned'
+  | 'never-sleeps'
+  | 'not-awake'
+  | 'wanted'
+  | 'tried'
+  | 'host-memory';
+
+export const NO_SLEEP_IN_WORDS: Readonly<Record<NoSleep, string>> = {
+  serves: 'serves',
+  'idle-too-short': 'was in use a moment ago',
+  'awake-too-short': 'woke a moment ago',
+  pinned: 'is pinned',
+  'never-sleeps': 'never sleeps',
+  'not-awake': 'is not awake',
+  wanted: 'was asked for',
+  tried: 'could not sleep a moment ago',
+  'host-memory': 'finds no host memory for its weights',
+};
+
+export interface SleepRefusal {
+  readonly why: NoSleep;
+  /** When that changes if it stays idle; null: only an event changes it. */
+  readonly untilMs: number | null;
 }
 
-export interface SleepRules {
-  readonly restOf: (model: string) => Restfulness;
-  readonly nowMs: number;
-  /** Pool policy: idle for so long before it sleeps to make room, and awake for so long before it may. */
-  readonly sleepToMakeRoomAfterMs: number;
+const refusal = (why: NoSleep, untilMs: number | null = null): SleepRefusal => ({ why, untilMs });
+
+/** By its own clock, or the pool's; null: models sleep only to make room. */
+export const sleepAfterMs = ({ sleepAfterMs: own }: SnapshotClaim, { sleepAfterSeconds }: PoolPolicy): number | null =>
+  own ?? (sleepAfterSeconds === null ? null : sleepAfterSeconds * 1000);
+
+/** Idle, and awake, for so long before it may sleep to make room. */
+export function makeRoomAfterMs(claim: SnapshotClaim, policy: PoolPolicy): number {
+  if (policy.sleepToMakeRoomAfterSeconds !== null) return policy.sleepToMakeRoomAfterSeconds * 1000;
+  return Math.min(MAKE_ROOM_AFTER_MS, sleepAfterMs(claim, policy) ?? MAKE_ROOM_AFTER_MS);
 }
 
-export type NoSleep = 'serves' | 'idle-too-short' | 'awake-too-short' | 'pinned' | 'never-sleeps' | 'not-awake';
-
-/** Why it may not be put to sleep to make room; null: it may. `inMs` is when that changes if it stays idle. */
-export function whyNotSleep(
-  tenant: Pick<Tenant, 'phase'>,
-  rest: Restfulness,
-  { nowMs, sleepToMakeRoomAfterMs }: Omit<SleepRules, 'restOf'>,
-): { readonly why: NoSleep; readonly inMs: number | null } | null {
-  if (tenant.phase !== 'ACTIVE') return { why: 'not-awake', inMs: null };
-  if (rest.isPinned) return { why: 'pinned', inMs: null };
-  if (rest.neverSleeps) return { why: 'never-sleeps', inMs: null };
-  if (rest.idleSinceMs === null) return { why: 'serves', inMs: null };
-  const idleInMs = rest.idleSinceMs + sleepToMakeRoomAfterMs - nowMs;
-  const awakeInMs = rest.awakeSinceMs + sleepToMakeRoomAfterMs - nowMs;
-  const inMs = Math.max(idleInMs, awakeInMs);
-  if (inMs <= 0) return null;
-  return { why: idleInMs > 0 ? 'idle-too-short' : 'awake-too-short', inMs };
+/** Why it does not sleep whoever asks, now or for good. A load that could not be read is not idle. */
+export function whyNeverAsleepNow(engine: Engine, state: PoolState): SleepRefusal | null {
+  const { phase, order, claim, row, load } = engine;
+  if (phase !== 'ACTIVE' || order !== null || row === null) return refusal('not-awake');
+  if (claim.pinned) return refusal('pinned');
+  if (claim.wakeAskedMs !== null) return refusal('wanted');
+  if (row.idleSinceMs === null || load === null || load.running + load.waiting > 0) return refusal('serves');
+  if (row.noSleepBeforeMs !== null && row.noSleepBeforeMs > state.nowMs) return refusal('tried', row.noSleepBeforeMs);
+  if (successorOf(state, engine) !== undefined) return refusal('not-awake');
+  return hostRoomOf(state, engine.member) < weightsOf(engine) ? refusal('host-memory') : null;
 }
 
-/** Idle the longest first, then by name. */
-export function sleepOrder(tenants: readonly Tenant[], rules: SleepRules): readonly Tenant[] {
-  const { restOf } = rules;
-  return tenants
-    .filter((tenant) => whyNotSleep(tenant, restOf(tenant.model), rules) === null)
-    .toSorted(
-      (a, b) => (restOf(a.model).idleSinceMs ?? 0) - (restOf(b.model).idleSinceMs ?? 0) || (a.model < b.model ? -1 : 1),
+/** Why it may not be put to sleep for another; null: it may. */
+export function whyNotSleep(engine: Engine, state: PoolState): SleepRefusal | null {
+  const { claim, row } = engine;
+  const refused = whyNeverAsleepNow(engine, state);
+  if (refused !== null && refused.why !== 'host-memory') return refused;
+  if (claim.neverSleeps) return refusal('never-sleeps');
+  const after = makeRoomAfterMs(claim, state.snapshot.policy);
+  const idleMs = (row?.idleSinceMs ?? 0) + after;
+  const awakeMs = (row?.awakeSinceMs ?? 0) + (claim.minimumAwakeMs ?? after);
+  const untilMs = Math.max(idleMs, awakeMs);
+  if (untilMs > state.nowMs) return refusal(idleMs > state.nowMs ? 'idle-too-short' : 'awake-too-short', untilMs);
+  return refused;
+}
+
+/** The room that its sleep makes on each of its GPUs, by what it left when it slept last; not known: all but nothing stays. */
+export const gainOf = (engine: Engine): Bytes =>
+  Math.min(reserveOf(engine, true), heldOf(engine, true)) - (engine.row?.lastResidueBytes ?? 0);
+
+/** Those that may sleep on these GPUs, idle the longest first, then by name. */
+export function sleepOrder(state: PoolState, gpus: readonly Gpu[]): readonly Engine[] {
+  const engines = new Set(gpus.flatMap(({ tenants }) => tenants));
+  return [...engines]
+    .filter((engine) => whyNotSleep(engine, state) === null)
+    .sort(
+      (a, b) =>
+        (a.row?.idleSinceMs ?? 0) - (b.row?.idleSinceMs ?? 0) ||
+        (a.model === b.model ? (a.id < b.id ? -1 : 1) : a.model < b.model ? -1 : 1),
     );
 }
 
 /**
- * The neighbours whose sleep would make `needBytes` of room, taken in the order given until it is enough; null where all of
- * them do not suffice. What a sleeper leaves is what it left last, or nothing known: then it is believed to leave all but its need, and the
- * next look sees what it really left.
+ * The neighbours whose sleep, one after another in the order given, makes the room that each GPU lacks; null where all of them
+ * do not suffice. The next look sees what they really left.
  */
 export function sleepersFor(
-  gpu: PoolGpu,
-  needBytes: Bytes,
-  { candidates, restOf }: { readonly candidates: readonly Tenant[] } & Pick<SleepRules, 'restOf'>,
-): readonly Tenant[] | null {
-  const account = accountOf(gpu, true);
-  const lacking = needBytes - Math.min(account.maximumRoomBytes, account.roomNowBytes);
-  if (lacking <= 0) return [];
-  const chosen: Tenant[] = [];
-  let gained = 0;
-  for (const tenant of candidates) {
-    const bytes = gainOf(tenant, restOf(tenant.model));
-    if (bytes <= 0) continue;
-    chosen.push(tenant);
-    gained += bytes;
-    if (gained >= lacking) return chosen;
+  lacking: ReadonlyMap<Gpu, Bytes>,
+  candidates: readonly Engine[],
+): readonly [Engine, ...Engine[]] | null {
+  const lack = new Map(lacking);
+  const chosen: Engine[] = [];
+  for (const engine of candidates) {
+    const bytes = gainOf(engine);
+    if (bytes <= 0 || !engine.on.some((gpu) => (lack.get(gpu) ?? 0) > 0)) continue;
+    chosen.push(engine);
+    for (const gpu of engine.on) lack.set(gpu, (lack.get(gpu) ?? 0) - bytes);
+    const [first, ...rest] = chosen;
+    if (first !== undefined && [...lack.values()].every((left) => left <= 0)) return [first, ...rest];
   }
   return null;
 }
-
-/** The room that its sleep makes, by what it left when it slept last. */
-export const gainOf = (tenant: Tenant, { lastResidueBytes }: Restfulness): Bytes =>
-  Math.min(reserveOf(tenant, true), heldOf(tenant, true)) - (lastResidueBytes ?? 0);

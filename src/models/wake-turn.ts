@@ -1,123 +1,155 @@
-import { heldOf, reserveOf } from './account.js';
-import { gainOf, type SleepRules, sleepersFor, sleepOrder, whyNotSleep } from './sleepers.js';
-import { type Bytes, isReleased, needOf, type PoolGpu, type Tenant } from './tenant.js';
+import type { PoolHold } from '../contract/index.js';
+import { seconds } from './amounts.js';
+import { wakeLackOf } from './kv-limits.js';
+import { placeOn } from './place-claim.js';
+import { addEngine, type Engine, type Gpu } from './pool-state.js';
+import { isBlind, RoomBook } from './room-book.js';
+import { NO_SLEEP_IN_WORDS, sleepersFor, sleepOrder, whyNotSleep } from './sleepers.js';
+import { give, look, orderSleep, orderWake, successorOf, type Turn } from './turn.js';
 
-/** A wake that was asked for, on one GPU. */
-export interface WakeAsk {
-  readonly model: string;
-  readonly askedMs: number;
-  /** The last request for the model: a wake that nobody waits for any more is called off. */
-  readonly lastRequestMs: number;
-}
-
-export type WakeStep =
-  | { readonly model: string; readonly step: 'wake' }
-  /** Somebody sleeps for it: one at a time, then its room is looked at again. */
-  | { readonly model: string; readonly step: 'make-room'; readonly sleeps: string; readonly message: string }
-  /** Nobody can sleep for it yet. `inMs`: when somebody may, if he stays idle; null: only an event changes it. */
-  | { readonly model: string; readonly step: 'wait'; readonly inMs: number | null; readonly message: string }
-  | { readonly model: string; readonly step: 'call-off'; readonly message: string };
-
-export interface WakeRules extends SleepRules {
-  /** The pool gives a sleeper's reservation away: without it a sleeper always has its room. */
-  readonly releases: boolean;
-  readonly callOffAfterMs: number;
-}
-
+/** A wake that nobody waits for any more is called off. */
 export const CALL_OFF_AFTER_MS = 5 * 60_000;
 
 /**
- * One turn over the wakes that were asked for on a GPU, in the order of asking. A wake whose room is there is charged before
- * the next is looked at; one that makes room keeps what it needs from those behind it; one that can only wait keeps nothing,
- * and stops nobody.
+ * One turn over the wakes that were asked for, in the order of asking. A wake whose room is there is charged before the next
+ * is looked at; one that makes room keeps what it needs from those behind it; one that can only wait keeps nothing, and stops
+ * nobody.
  */
-export function wakeTurn(gpu: PoolGpu, asks: readonly WakeAsk[], rules: WakeRules): readonly WakeStep[] {
-  const rooms = roomsWithoutAsks(gpu, rules.releases);
-  const leaving = new Set<string>();
-  return asks
-    .toSorted((a, b) => a.askedMs - b.askedMs || (a.model < b.model ? -1 : 1))
-    .flatMap((ask) => {
-      const tenant = gpu.tenants.find(({ model, phase }) => model === ask.model && phase === 'SLEEPING');
-      return tenant === undefined ? [] : [stepOf(ask, tenant, { gpu, rooms, leaving, rules })];
-    });
+export function wakeTurn(turn: Turn): void {
+  const { state } = turn;
+  const asks = state.engines
+    .filter((engine) => engine.isWakeAsked && !isCalledOff(turn, engine))
+    .sort(
+      (a, b) => askedMs(a) - askedMs(b) || (a.model < b.model ? -1 : a.model > b.model ? 1 : a.replica - b.replica),
+    );
+  if (asks.length === 0) return;
+  const book = new RoomBook(state);
+  for (const engine of asks) step(turn, engine, book);
 }
 
-interface Turn {
-  readonly gpu: PoolGpu;
-  /** The smaller of both rooms, with every asked wake that was not met yet still asleep. */
-  readonly rooms: { bytes: Bytes };
-  /** To sleep for a wake ahead of this one. */
-  readonly leaving: Set<string>;
-  readonly rules: WakeRules;
-}
+const askedMs = ({ claim }: Engine): number => claim.wakeAskedMs ?? 0;
 
-function stepOf(ask: WakeAsk, tenant: Tenant, turn: Turn): WakeStep {
-  const { model } = ask;
-  const { nowMs, callOffAfterMs, releases } = turn.rules;
-  if (nowMs - ask.lastRequestMs >= callOffAfterMs)
-    return { model, step: 'call-off', message: `nobody asked for ${model} for ${callOffAfterMs / 1000} s` };
-  const asleep = { ...tenant, isWakeAsked: false };
-  const lackBytes = isReleased(asleep, releases) ? needOf(tenant) - reserveOf(asleep, releases) : 0;
-  if (turn.rooms.bytes >= lackBytes) {
-    turn.rooms.bytes -= lackBytes;
-    return { model, step: 'wake' };
+function isCalledOff(turn: Turn, engine: Engine): boolean {
+  const { claim } = engine;
+  const untilMs = Math.max(claim.lastRequestMs ?? 0, askedMs(engine)) + CALL_OFF_AFTER_MS;
+  if (untilMs > turn.state.nowMs) {
+    look(turn, untilMs);
+    return false;
   }
-  const sleepers = nextSleepers(turn, lackBytes);
-  const sleeper = sleepers[0]?.model;
-  if (sleeper === undefined) return waitStep(model, turn);
-  for (const each of sleepers) {
-    turn.leaving.add(each.model);
-    turn.rooms.bytes += gainOf(each, turn.rules.restOf(each.model));
+  engine.isWakeAsked = false;
+  if (!turn.calledOff.some(({ claimId }) => claimId === claim.id)) {
+    const because = `nobody asked for ${claim.model} for ${seconds(CALL_OFF_AFTER_MS)}`;
+    turn.calledOff.push({ claimId: claim.id, model: claim.model, because });
   }
-  turn.rooms.bytes -= lackBytes;
-  return { model, step: 'make-room', sleeps: sleeper, message: `${sleeper} sleeps so that ${model} can wake` };
+  return true;
 }
 
-/** Those whose sleep, one after another, makes the room; nobody where they do not suffice. */
-function nextSleepers({ gpu, rooms, leaving, rules }: Turn, lackBytes: Bytes): readonly Tenant[] {
-  const order = sleepOrder(gpu.tenants, rules).filter(({ model }) => !leaving.has(model));
-  const tenants = gpu.tenants.map((tenant) => ({ ...tenant, isWakeAsked: false }));
-  const taken = { ...gpu, tenants, usableBytes: gpu.usableBytes + rooms.bytes - roomsOf(gpu, tenants, rules.releases) };
-  return sleepersFor(taken, lackBytes, { candidates: order, restOf: rules.restOf }) ?? [];
+function step(turn: Turn, engine: Engine, book: RoomBook): void {
+  const { state } = turn;
+  const successor = successorOf(state, engine);
+  if (successor !== undefined) return;
+  const blind = engine.on.filter(isBlind);
+  if (blind.length > 0) {
+    const holes = blind.map(({ name, holes }) => `${name}: ${holes.join(', ')}`).join('; ');
+    return wait(turn, engine, { why: `not known: ${holes}` });
+  }
+  const lackBytes = wakeLackOf(engine, state.releases);
+  if (engine.on.every((gpu) => book.holds(gpu, lackBytes))) {
+    return orderWake(turn, engine, `asked for, and both rooms of ${names(engine.on)} hold it`);
+  }
+  if (state.releases && makesRoom(turn, engine, { book, lackBytes })) return;
+  if (moves(turn, engine)) return;
+  waitForNeighbours(turn, engine);
 }
 
-function waitStep(model: string, { gpu, rules }: Turn): WakeStep {
-  const neighbours = gpu.tenants.filter((each) => each.model !== model && each.phase === 'ACTIVE');
-  const reasons = neighbours.flatMap((each) => {
-    const reason = whyNotSleep(each, rules.restOf(each.model), rules);
-    return reason === null ? [] : [{ ...reason, model: each.model }];
+interface Lack {
+  readonly book: RoomBook;
+  readonly lackBytes: number;
+}
+
+/** One sleeps at a time for it; then its room is looked at again. */
+function makesRoom(turn: Turn, engine: Engine, { book, lackBytes }: Lack): boolean {
+  const { model, on } = engine;
+  const full = on.filter((gpu) => !book.holds(gpu, lackBytes));
+  const going = [...book.claimSleepers(full)];
+  const lacking = new Map<Gpu, number>();
+  for (const gpu of on) {
+    const bytes = lackBytes - book.roomToCome(gpu);
+    if (bytes > 0) lacking.set(gpu, bytes);
+  }
+  const chosen = lacking.size === 0 ? null : sleepersFor(lacking, sleepOrder(turn.state, full));
+  if (lacking.size > 0 && chosen === null && going.length === 0) return false;
+  if (chosen !== null && going.length === 0) {
+    const [sleeper] = chosen;
+    orderSleep(turn, sleeper, { because: `makes room: ${model} was asked for`, for: model });
+    book.claimSleepers(sleeper.on);
+    going.push(sleeper);
+  }
+  book.keep(on, lackBytes);
+  const leaving = full.flatMap(({ tenants }) => tenants.filter(({ phase }) => phase === 'STOPPING'));
+  const who = [...going.map((each) => `${each.model} sleeps`), ...leaving.map((each) => `${each.model} leaves`)];
+  give(turn, engine.claim, {
+    code: 'MakingRoom',
+    message: `${who.join(', ')} so that ${model} can wake`,
+    data: { sleeps: going.map((each) => each.model), gpus: on.map(({ name }) => name), lackBytes },
   });
-  const moments = reasons.flatMap(({ inMs }) => (inMs === null ? [] : [inMs]));
-  const message =
-    reasons.length === 0
-      ? `${model} waits for room: nobody on ${gpu.name} can sleep for it`
-      : `${model} waits for room: ${reasons.map((reason) => `${reason.model} ${IN_WORDS[reason.why]}`).join(', ')}`;
-  return { model, step: 'wait', inMs: moments.length === 0 ? null : Math.min(...moments), message };
+  return true;
 }
 
-const IN_WORDS = {
-  serves: 'serves',
-  'idle-too-short': 'was in use a moment ago',
-  'awake-too-short': 'woke a moment ago',
-  pinned: 'is pinned',
-  'never-sleeps': 'never sleeps',
-  'not-awake': 'is not awake',
-} as const;
-
-const roomsWithoutAsks = (gpu: PoolGpu, releases: boolean): { bytes: Bytes } => ({
-  bytes: roomsOf(
-    gpu,
-    gpu.tenants.map((tenant) => ({ ...tenant, isWakeAsked: false })),
-    releases,
-  ),
-});
-
-function roomsOf(gpu: PoolGpu, tenants: readonly Tenant[], releases: boolean): Bytes {
-  let promised = 0;
-  let held = 0;
-  for (const tenant of tenants) {
-    promised += reserveOf(tenant, releases);
-    held += heldOf(tenant, releases);
-  }
-  return gpu.usableBytes - gpu.heldBytes - Math.max(promised, held);
+/** Started anew on another member that admits it; charged on both until the old one is gone. */
+function moves(turn: Turn, engine: Engine): boolean {
+  const { state, places } = turn;
+  const { claim, replica, member, id } = engine;
+  const found = placeOn(state, { claim, exceptMember: member });
+  if (found === null) return false;
+  const because = `nobody on ${names(engine.on)} can sleep for ${claim.model} yet; ${found.because}`;
+  addEngine(state, { claim, replica, on: found.gpus, movesFrom: id });
+  places.push({
+    claimId: claim.id,
+    model: claim.model,
+    replica,
+    member: found.gpus[0].member.sessionId,
+    gpus: found.gpus.map(({ name }) => name),
+    movesFrom: id,
+    because,
+  });
+  give(turn, claim, {
+    code: 'Moving',
+    message: `moves from ${names(engine.on)} to ${names(found.gpus)}: nobody there can sleep for it yet`,
+    data: { from: engine.on.map(({ name }) => name), to: found.gpus.map(({ name }) => name) },
+  });
+  return true;
 }
+
+function waitForNeighbours(turn: Turn, engine: Engine): void {
+  const { state } = turn;
+  const neighbours = [...new Set(engine.on.flatMap(({ tenants }) => tenants))].filter(
+    (each) => each !== engine && (each.phase === 'ACTIVE' || each.phase === 'STARTING' || each.phase === 'WAKING'),
+  );
+  const reasons = neighbours.flatMap((each) => {
+    const refused = whyNotSleep(each, state);
+    if (refused !== null) look(turn, refused.untilMs);
+    return refused === null ? [] : [`${each.model} ${NO_SLEEP_IN_WORDS[refused.why]}`];
+  });
+  const held = heldFor(turn, engine.on);
+  if (held.length > 0) reasons.push(`room is held for ${held.join(', ')}`);
+  if (!state.releases) reasons.push('the pool keeps the reservations of sleepers');
+  wait(turn, engine, {
+    why: reasons.length === 0 ? `nobody on ${names(engine.on)} can sleep for it` : reasons.join(', '),
+  });
+}
+
+const heldFor = ({ state, holds }: Turn, gpus: readonly Gpu[]): readonly string[] =>
+  holds
+    .filter((hold: PoolHold) => hold.gpus.some((name) => gpus.some((gpu) => gpu.name === name)))
+    .map((hold) => state.snapshot.claims.find(({ id }) => id === hold.claimId)?.model ?? hold.claimId);
+
+function wait(turn: Turn, { claim, model, on }: Engine, { why }: { readonly why: string }): void {
+  give(turn, claim, {
+    code: 'WaitingForRoom',
+    message: `${model} waits for room: ${why}`,
+    data: { needBytes: claim.footprintBytes + claim.kvFloorBytes, gpus: on.map(({ name }) => name) },
+  });
+}
+
+const names = (gpus: readonly Gpu[]): string => gpus.map(({ name }) => name).join(', ');

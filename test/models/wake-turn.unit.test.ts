@@ -1,96 +1,139 @@
 import { describe, expect, it } from 'vitest';
-import type { Restfulness } from '../../src/models/sleepers.js';
-import { type WakeAsk, wakeTurn } from '../../src/models/wake-turn.js';
-import { asleep, gib, gpu, tenant } from './gpu.js';
+import { planPool } from '../../src/models/plan-pool.js';
+import { gib } from './gpu.js';
+import { ago, claim, device, engine, member, NOW, pool, SERVES, sleeper } from './support/snapshot.js';
 
-const NOW = 1_000_000;
-const rules = { nowMs: NOW, sleepToMakeRoomAfterMs: 20_000, releases: true, callOffAfterMs: 300_000 };
-const ask = (model: string, agoMs = 0): WakeAsk => ({ model, askedMs: NOW - agoMs, lastRequestMs: NOW });
-
-/** Idle for so many seconds, null: it serves. */
-const rest =
-  (idle: Record<string, number | null>, change: Partial<Restfulness> = {}) =>
-  (model: string): Restfulness => {
-    const seconds = idle[model] ?? null;
-    return {
-      idleSinceMs: seconds === null ? null : NOW - seconds * 1000,
-      awakeSinceMs: NOW - 3_600_000,
-      isPinned: false,
-      neverSleeps: false,
-      lastResidueBytes: gib(1.33),
-      ...change,
-    };
-  };
-
-const ruled = (base: typeof rules, restOf: ReturnType<typeof rest>) => ({ ...base, restOf });
+type Given = NonNullable<Parameters<typeof pool>[0]>;
+const TWENTY = { sleepToMakeRoomAfterSeconds: 20 };
+const wanted = (model: string, seconds = 1, change: Parameters<typeof claim>[1] = {}) =>
+  claim(model, { wakeAskedMs: ago(seconds), lastRequestMs: NOW, ...change });
+const turn = ({ policy = {}, ...given }: Given) => planPool(pool({ policy: { ...TWENTY, ...policy }, ...given }), NOW);
+const orders = (given: Given) => turn(given).orders.map(({ kind, model }) => `${kind} ${model}`);
+const told = (given: Given, model: string) => turn(given).reasons.find((each) => each.model === model)?.reason;
+const idle = (model: string, seconds: number, change: Parameters<typeof engine>[1] = {}) =>
+  engine(model, { idleSinceMs: ago(seconds), lastResidueBytes: gib(1.33), ...change });
 
 describe('a turn over the wakes that were asked for', () => {
   it('wakes at once where both rooms hold it', () => {
-    const one = gpu([asleep('a', { isWakeAsked: true }), tenant('b')]);
-    expect(wakeTurn(one, [ask('a')], ruled(rules, rest({ b: null })))).toEqual([{ model: 'a', step: 'wake' }]);
+    expect(orders({ claims: [wanted('a')], engines: [sleeper('a'), engine('b', SERVES)] })).toEqual(['wake a']);
   });
   it('puts to sleep who is idle the longest, one at a time', () => {
-    const one = gpu([asleep('a', { isWakeAsked: true }), tenant('b'), tenant('c')]);
-    expect(wakeTurn(one, [ask('a')], ruled(rules, rest({ b: 60, c: 30 })))).toMatchObject([
-      { step: 'make-room', sleeps: 'b' },
+    const engines = [sleeper('a'), idle('b', 60), idle('c', 30)];
+    expect(turn({ claims: [wanted('a')], engines }).orders).toMatchObject([
+      { kind: 'sleep', model: 'b', for: 'a', because: 'makes room: a was asked for' },
     ]);
+    expect(told({ claims: [wanted('a')], engines }, 'a')).toMatchObject({
+      code: 'MakingRoom',
+      message: 'b sleeps so that a can wake',
+    });
+  });
+  it('orders nobody else while one is on its way to sleep', () => {
+    const engines = [sleeper('a'), idle('b', 60, { order: 'sleep' }), idle('c', 30)];
+    expect(orders({ claims: [wanted('a')], engines })).toEqual([]);
+    expect(told({ claims: [wanted('a')], engines }, 'a')).toMatchObject({ code: 'MakingRoom' });
   });
   it('waits while all serve, and says when the first may sleep', () => {
-    const one = gpu([tenant('a'), asleep('b', { isWakeAsked: true }), tenant('c')]);
-    expect(wakeTurn(one, [ask('b')], ruled(rules, rest({ a: null, c: null })))).toEqual([
-      { model: 'b', step: 'wait', inMs: null, message: 'b waits for room: a serves, c serves' },
-    ]);
-    expect(wakeTurn(one, [ask('b')], ruled(rules, rest({ a: null, c: 5 })))).toMatchObject([
-      { step: 'wait', inMs: 15_000 },
-    ]);
+    const serving = [engine('a', SERVES), sleeper('b'), engine('c', SERVES)];
+    expect(told({ claims: [wanted('b')], engines: serving }, 'b')).toMatchObject({
+      code: 'WaitingForRoom',
+      message: 'b waits for room: a serves, c serves',
+    });
+    const plan = turn({ claims: [wanted('b')], engines: [engine('a', SERVES), sleeper('b'), idle('c', 5)] });
+    expect(plan.orders).toEqual([]);
+    expect(plan.nextLookMs).toBe(NOW + 15_000);
   });
-  it('lets nobody be slept who woke a moment ago, or is pinned', () => {
-    const one = gpu([asleep('a', { isWakeAsked: true }), tenant('b'), tenant('c')]);
-    const woken = rest({ b: 60, c: 60 }, { awakeSinceMs: NOW - 1000 });
-    expect(wakeTurn(one, [ask('a')], ruled(rules, woken))).toMatchObject([{ step: 'wait', inMs: 19_000 }]);
-    expect(wakeTurn(one, [ask('a')], ruled(rules, rest({ b: 60, c: 60 }, { isPinned: true })))).toMatchObject([
-      { step: 'wait', message: 'a waits for room: b is pinned, c is pinned' },
+  it.each([
+    ['woke a moment ago', { awakeSinceMs: ago(1) }, {}],
+    ['is pinned', {}, { pinned: true }],
+    ['never sleeps', {}, { neverSleeps: true }],
+    ['was in use a moment ago', { idleSinceMs: ago(2) }, {}],
+    ['serves', { running: null }, {}],
+    ['could not sleep a moment ago', { noSleepBeforeMs: NOW + 5000 }, {}],
+    ['woke a moment ago', {}, { minimumAwakeMs: 7_200_000 }],
+  ])('lets nobody be slept who %s', (words, change, figures) => {
+    const claims = [wanted('a'), claim('b', figures), claim('c', figures)];
+    const engines = [sleeper('a'), idle('b', 60, change), idle('c', 60, change)];
+    expect(orders({ claims, engines })).toEqual([]);
+    expect(told({ claims, engines }, 'a')?.message).toBe(`a waits for room: b ${words}, c ${words}`);
+  });
+  it('nobody sleeps whose weights find no host memory', () => {
+    const given = {
+      claims: [wanted('a')],
+      engines: [sleeper('a'), idle('b', 60), engine('c', SERVES)],
+      members: [member('a', { hostMemoryBytes: gib(60), hostUsedBytes: gib(15) })],
+    };
+    expect(told(given, 'a')?.message).toBe('a waits for room: b finds no host memory for its weights, c serves');
+    expect(orders({ ...given, members: [member('a', { hostMemoryBytes: gib(61), hostUsedBytes: gib(15) })] })).toEqual([
+      'sleep b',
     ]);
   });
   it('goes in the order of asking, and no room is given twice', () => {
-    const one = gpu([asleep('a', { isWakeAsked: true }), asleep('b', { isWakeAsked: true }), tenant('c')]);
-    expect(wakeTurn(one, [ask('b', 5), ask('a', 9)], ruled(rules, rest({ c: null })))).toMatchObject([
-      { model: 'a', step: 'wake' },
-      { model: 'b', step: 'wait' },
-    ]);
+    const given = {
+      claims: [wanted('a', 9), wanted('b', 5)],
+      engines: [sleeper('a'), sleeper('b'), engine('c', SERVES)],
+    };
+    expect(orders(given)).toEqual(['wake a']);
+    expect(told(given, 'b')).toMatchObject({ code: 'WaitingForRoom' });
   });
   it('two that make room take different neighbours', () => {
-    const one = gpu(
-      [
-        asleep('a', { isWakeAsked: true }),
-        asleep('b', { isWakeAsked: true }),
-        tenant('c', { footprintBytes: gib(35) }),
-        tenant('d', { footprintBytes: gib(35) }),
-      ],
-      {},
-    );
-    expect(wakeTurn(one, [ask('a', 9), ask('b', 5)], ruled(rules, rest({ c: 60, d: 50 })))).toMatchObject([
-      { model: 'a', step: 'make-room', sleeps: 'c' },
-      { model: 'b', step: 'make-room', sleeps: 'd' },
+    const large = { footprintBytes: gib(35) };
+    const claims = [wanted('a', 9), wanted('b', 5), claim('c', large), claim('d', large)];
+    expect(turn({ claims, engines: [sleeper('a'), sleeper('b'), idle('c', 60), idle('d', 50)] }).orders).toMatchObject([
+      { model: 'c', kind: 'sleep', for: 'a' },
+      { model: 'd', kind: 'sleep', for: 'b' },
     ]);
+  });
+  it('room that comes for one is not taken by one behind it', () => {
+    const claims = [wanted('a', 9), wanted('b', 5, { footprintBytes: gib(4), kvFloorBytes: gib(8) })];
+    const engines = [sleeper('a'), sleeper('b'), idle('c', 60), engine('d', SERVES)];
+    expect(turn({ claims, engines }).orders.map(({ kind, model }) => `${kind} ${model}`)).toEqual([
+      'sleep c',
+      'wake b',
+    ]);
+    const tight = [
+      wanted('a', 9, { footprintBytes: gib(41) }),
+      wanted('b', 5, { footprintBytes: gib(4), kvFloorBytes: gib(8) }),
+    ];
+    expect(orders({ claims: tight, engines })).toEqual(['sleep c']);
   });
   it('one that cannot be met does not block a smaller one behind it', () => {
-    const large = asleep('a', { isWakeAsked: true, footprintBytes: gib(60) });
-    const small = asleep('b', { isWakeAsked: true, footprintBytes: gib(20) });
-    const one = gpu([large, small, tenant('c')]);
-    expect(wakeTurn(one, [ask('a', 9), ask('b', 5)], ruled(rules, rest({ c: null })))).toMatchObject([
-      { model: 'a', step: 'wait' },
-      { model: 'b', step: 'wake' },
-    ]);
+    const claims = [wanted('a', 9, { footprintBytes: gib(60) }), wanted('b', 5, { footprintBytes: gib(20) })];
+    expect(orders({ claims, engines: [sleeper('a'), sleeper('b'), engine('c', SERVES)] })).toEqual(['wake b']);
   });
   it('always has the room of a sleeper whose reservation is kept', () => {
-    const one = gpu([asleep('a', { isWakeAsked: true }), tenant('b')]);
-    const keeping = { ...rules, releases: false };
-    expect(wakeTurn(one, [ask('a')], ruled(keeping, rest({ b: null })))).toEqual([{ model: 'a', step: 'wake' }]);
+    const policy = { noWakeReserveWhileAsleep: false };
+    const asleep = sleeper('a', { limitBytes: gib(10), plannedBytes: gib(10) });
+    expect(orders({ policy, claims: [wanted('a')], engines: [asleep, engine('b', SERVES)] })).toEqual(['wake a']);
   });
-  it('is called off when nobody asks any more', () => {
-    const one = gpu([asleep('a', { isWakeAsked: true }), tenant('b')]);
-    const old = { ...ask('a'), lastRequestMs: NOW - 300_000 };
-    expect(wakeTurn(one, [old], ruled(rules, rest({ b: null })))).toMatchObject([{ step: 'call-off' }]);
+  it('is called off when nobody asked for five minutes', () => {
+    const claims = [wanted('a', 400, { lastRequestMs: ago(300) })];
+    const plan = turn({ claims, engines: [sleeper('a'), engine('b', SERVES)] });
+    expect(plan.calledOff).toMatchObject([{ model: 'a', because: 'nobody asked for a for 300 s' }]);
+    expect(plan.orders).toEqual([]);
+  });
+  it('moves to another member where nobody can sleep yet, and the old one goes once the new one serves', () => {
+    const two = { gpus: [device('a/0'), device('b/0')], members: [member('a'), member('b')] };
+    const engines = [sleeper('a'), engine('b', SERVES), engine('c', SERVES)];
+    const plan = turn({ ...two, claims: [wanted('a')], engines });
+    expect(plan.places).toMatchObject([{ model: 'a', gpus: ['h20-b/0'], movesFrom: 'a' }]);
+    expect(plan.reasons.find(({ model }) => model === 'a')?.reason).toMatchObject({ code: 'Moving' });
+    const there = { id: 'a2', member: 'member-b', gpus: ['h20-b/0'], movesFrom: 'a' };
+    const starting = {
+      ...two,
+      claims: [wanted('a')],
+      engines: [...engines, engine('a', { ...there, phase: 'STARTING', order: 'start' })],
+    };
+    expect(turn(starting)).toMatchObject({ orders: [], places: [] });
+    expect(told(starting, 'a')).toMatchObject({ code: 'Moving' });
+    expect(turn({ ...two, claims: [claim('a')], engines: [...engines, engine('a', there)] }).orders).toMatchObject([
+      { kind: 'stop', instanceId: 'a', because: 'a serves on h20-b/0' },
+    ]);
+  });
+  it('nobody wakes where the agent is silent', () => {
+    const gpus = [device('a/0', { holes: ['agent silent'] })];
+    expect(told({ gpus, claims: [wanted('a')], engines: [sleeper('a')] }, 'a')).toMatchObject({
+      code: 'WaitingForRoom',
+      message: 'a waits for room: not known: h20-a/0: agent silent',
+    });
   });
 });

@@ -1,0 +1,64 @@
+import type { ClaimReason, PoolHold, PoolPlan, SnapshotClaim } from '../contract/index.js';
+import type { Engine, PoolState } from './pool-state.js';
+
+/** What a turn decided so far. Each order changes the working copy, so that what follows sees it as given. */
+export interface Turn {
+  readonly state: PoolState;
+  readonly places: PoolPlan['places'];
+  readonly orders: PoolPlan['orders'];
+  readonly calledOff: PoolPlan['calledOff'];
+  readonly holds: PoolPlan['holds'];
+  /** By claim, where a step had one to give. */
+  readonly reasons: Map<string, ClaimReason>;
+  /** Moments at which time alone may change something. */
+  readonly moments: number[];
+}
+
+export const openTurn = (state: PoolState): Turn => ({
+  state,
+  places: [],
+  orders: [],
+  calledOff: [],
+  holds: [],
+  reasons: new Map(),
+  moments: [],
+});
+
+/** It counts as awake, with all that it holds, until it sleeps. */
+export function orderSleep(turn: Turn, engine: Engine, why: { readonly because: string; readonly for?: string }): void {
+  engine.order = 'sleep';
+  const { because, for: model = null } = why;
+  turn.orders.push({ instanceId: engine.id, model: engine.model, kind: 'sleep', because, for: model });
+}
+
+export function orderWake(turn: Turn, engine: Engine, because: string): void {
+  engine.order = 'wake';
+  engine.phase = 'WAKING';
+  engine.isWakeAsked = false;
+  for (const gpu of engine.on) gpu.isTouched = true;
+  turn.orders.push({ instanceId: engine.id, model: engine.model, kind: 'wake', because, for: null });
+}
+
+/** It holds what it holds until it is gone. */
+export function orderStop(turn: Turn, engine: Engine, because: string): void {
+  engine.order = 'stop';
+  engine.phase = 'STOPPING';
+  engine.isWakeAsked = false;
+  turn.orders.push({ instanceId: engine.id, model: engine.model, kind: 'stop', because, for: null });
+}
+
+export function give(turn: Turn, claim: Pick<SnapshotClaim, 'id'>, reason: ClaimReason): void {
+  turn.reasons.set(claim.id, reason);
+}
+
+/** Moments that have passed change nothing any more. */
+export function look(turn: Turn, atMs: number | null): void {
+  if (atMs !== null && atMs > turn.state.nowMs) turn.moments.push(atMs);
+}
+
+export const isHoldOf = (hold: PoolHold, claimId: string, replica: number): boolean =>
+  hold.claimId === claimId && hold.replica === replica;
+
+/** An engine that takes this one's place elsewhere, and has not failed. */
+export const successorOf = ({ enginesOf }: PoolState, engine: Engine): Engine | undefined =>
+  enginesOf.get(engine.claim.id)?.find(({ movesFrom, phase }) => movesFrom === engine.id && phase !== 'STOPPING');
