@@ -11,6 +11,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result>
     return { run: passResult };
   },
   'app-proxy': () => import('./app-proxy.js'),
+  'fair-share-cases': () => import('./fair-share-cases.js'),
+  'model-gateway': () => import('./model-gateway.js'),
   'scheduling-scale': () => import('./scheduling-scale.js'),
   simulator: () => import('./simulator.js'),
   storage: () => import('./storage.js'),

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { leavesOf } from '../../src/budgets/budget-tree.js';
 import { claimsOf, sumsOver } from '../../src/budgets/claims.js';
 import { FairShareQueue, type FairShareRequest } from '../../src/budgets/fair-share-queue.js';
+import { plainOrder } from './plain-order.js';
 import { node, treeOf } from './tree-of-the-spec.js';
 
 /** Up to three levels, weights from 0. */
@@ -43,15 +44,27 @@ const world = tree.chain((one) => {
 });
 type World = typeof world extends fc.Arbitrary<infer Value> ? Value : never;
 
-function orderOf({ tree: one, loads, pending }: World): string[] {
+function orderOf({ tree: one, loads, pending }: World, isChosen: (id: string) => boolean = () => true): string[] {
   const queue = new FairShareQueue({ tree: one, loads, claims: claimsOf(one), unallocatedUse: new Map() }, pending);
   const ids: string[] = [];
   for (let next = queue.next(); next !== null; next = queue.next()) {
-    queue.settle(next, 'chosen');
+    queue.settle(next, isChosen(next.id) ? 'chosen' : 'passed');
     ids.push(next.id);
   }
   return ids;
 }
+
+test('the order of allocated work is that of comparing all siblings at each fork, whoever is chosen on the way', () => {
+  fc.assert(
+    fc.property(world, fc.uniqueArray(fc.integer({ min: 0, max: 30 })), (one, numbers) => {
+      const chosen = new Set(numbers.map((n) => `r${String(n).padStart(3, '0')}`));
+      const isChosen = (id: string): boolean => chosen.has(id);
+      const order = plainOrder({ ...one, claims: claimsOf(one.tree) }, isChosen);
+      expect(orderOf(one, isChosen).slice(0, order.length)).toEqual(order);
+    }),
+    { numRuns: 300 },
+  );
+});
 
 test('everybody comes once, and unallocated work after all allocated work', () => {
   fc.assert(

@@ -6,7 +6,7 @@ import { backfillFaults, fitsEmpty } from './reference-backfill.js';
 import { dice, VirtualGroup } from './virtual-group.js';
 
 /** Passes of all streams together while sessions come, more by the flag; until all have run there are as many again. */
-const STEPS = Number(process.env['BERTH_PROPERTY_STEPS'] ?? 60_000);
+const STEPS = Number(process.env['BERTH_PROPERTY_STEPS'] ?? 50_000);
 const STEPS_A_STREAM = 50;
 const MINUTES = 60_000;
 
