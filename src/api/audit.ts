@@ -12,10 +12,13 @@ const HIDDEN: Readonly<Record<string, (value: unknown) => unknown>> = {
   entrypoint: firstOf,
 };
 
+/** At any depth: a pool's variables are those of its members. */
 const shown = (body: unknown): Record<string, unknown> =>
-  typeof body !== 'object' || body === null
-    ? {}
-    : Object.fromEntries(Object.entries(body).map(([key, value]) => [key, HIDDEN[key]?.(value) ?? value]));
+  isObject(body) ? Object.fromEntries(Object.entries(body).map(([key, value]) => [key, shownValue(key, value)])) : {};
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const shownValue = (key: string, value: unknown): unknown =>
+  HIDDEN[key]?.(value) ?? (isObject(value) ? shown(value) : value);
 
 /** What was changed: the id or name of the answer, else what the path names. */
 function objectOf(answer: unknown, params: unknown): string {

@@ -7,8 +7,12 @@ import { appHandlers } from './handlers/apps.js';
 import { budgetChecks, budgetHandlers } from './handlers/budgets.js';
 import { folderSharingHandlers } from './handlers/folder-sharing.js';
 import { folderChecks, folderHandlers } from './handlers/folders.js';
+import { modelAgentHandlers } from './handlers/model-agents.js';
+import { modelClaimChecks, modelClaimHandlers } from './handlers/model-claims.js';
+import { modelKeyChecks, modelKeyHandlers } from './handlers/model-keys.js';
 import { nodeChecks, nodeUpkeepHandlers } from './handlers/node-upkeep.js';
 import { agentHandlers, nodeHandlers } from './handlers/nodes.js';
+import { poolChecks, poolHandlers } from './handlers/pools.js';
 import { queueHandlers } from './handlers/queue.js';
 import { reportHandlers } from './handlers/reports.js';
 import { sessionStreamHandlers } from './handlers/session-streams.js';
@@ -33,6 +37,10 @@ const handlersOf = (deps: ApiDeps): Handlers => ({
   ...folderHandlers(deps),
   ...folderSharingHandlers(deps),
   ...appHandlers(deps),
+  ...poolHandlers(deps),
+  ...modelClaimHandlers(deps),
+  ...modelKeyHandlers(deps),
+  ...modelAgentHandlers(deps),
   ...tenancyHandlers(deps),
   ...systemHandlers(deps),
   ...reportHandlers(deps),
@@ -51,6 +59,9 @@ export async function createApi(deps: ApiDeps): Promise<FastifyInstance> {
     ...sessionChecks(deps),
     ...folderChecks(deps),
     ...budgetChecks(deps),
+    ...poolChecks(deps),
+    ...modelClaimChecks(deps),
+    ...modelKeyChecks(deps),
   };
   addRoutes(app, operations({ deps, handlers: handlersOf(deps), checks }));
   return app;

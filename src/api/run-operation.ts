@@ -3,6 +3,7 @@ import type { OperationId, Route, RouteInput } from '../contract/index.js';
 import {
   newApiKeyId,
   newBudgetId,
+  newClaimId,
   newDomainId,
   newFolderId,
   newInvitationId,
@@ -30,11 +31,16 @@ const MINT: Readonly<Partial<Record<OperationId, () => string>>> = {
   createProject: newProjectId,
   createUser: newUserId,
   createKey: newApiKeyId,
+  createModelClaim: newClaimId,
 };
 /** Their handlers are safe beside themselves: a second one joins the first. */
 const JOINS_RUNNING: ReadonlySet<OperationId> = new Set([
   'createSession',
   'createBudget',
+  'createModelClaim',
+  'sleepModel',
+  'wakeModel',
+  'drainPool',
   'stopSession',
   'cordonNode',
   'uncordonNode',

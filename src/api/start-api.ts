@@ -12,6 +12,7 @@ import type { ApiOptions } from './deps.js';
 import { createEventFeed } from './event-feed.js';
 import { createFolderBytes } from './folder-bytes.js';
 import { measureLedger } from './ledger-metrics.js';
+import { measureModels } from './model-metrics.js';
 import { startPurges } from './purge-folders.js';
 
 export const DEFAULT_OPTIONS = {
@@ -41,6 +42,7 @@ export async function startApi(parts: ApiParts): Promise<FastifyInstance> {
   const feed = createEventFeed(store.events, log);
   measureLedger(registry, store.control);
   measureBudgets(registry, store);
+  measureModels(registry, store.models);
   const purges = startPurges({ store, folderBytes, log }, options.purgeEveryMs);
   const app = await createApi({ ...parts, agents, folderBytes, feed });
   app.addHook('preClose', async () => feed.close());

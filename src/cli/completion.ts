@@ -4,8 +4,10 @@ import { openContext } from './command-context.js';
 /** Time for names from the API: a key press must not hang. */
 const NAMES_MILLISECONDS_MAX = 700;
 
-/** Commands whose first argument names a session, node or folder. */
-const NAMED: Readonly<Record<string, 'session' | 'node' | 'folder'>> = {
+type Named = 'session' | 'node' | 'folder' | 'pool' | 'model';
+
+/** Commands whose first argument names a session, node, folder, pool or model. */
+const NAMED: Readonly<Record<string, Named>> = {
   why: 'session',
   inspect: 'session',
   logs: 'session',
@@ -26,6 +28,21 @@ const NAMED: Readonly<Record<string, 'session' | 'node' | 'folder'>> = {
   'node uncordon': 'node',
   'node rm': 'node',
   'folder files': 'folder',
+  gpu: 'pool',
+  'pool get': 'pool',
+  'pool set': 'pool',
+  'pool scale': 'pool',
+  'pool drain': 'pool',
+  'pool rm': 'pool',
+  'pool snapshot': 'pool',
+  'model get': 'model',
+  'model why': 'model',
+  'model set': 'model',
+  'model sleep': 'model',
+  'model wake': 'model',
+  'model rm': 'model',
+  'model history': 'model',
+  'model suggest': 'model',
 };
 
 /**
@@ -45,11 +62,14 @@ export async function addCompletion(program: Command, argv: readonly string[]): 
   }
 }
 
-async function namesOf(kind: 'session' | 'node' | 'folder'): Promise<readonly string[]> {
+async function namesOf(kind: Named): Promise<readonly string[]> {
   try {
     const client = await openContext({}).client();
     const signal = AbortSignal.timeout(NAMES_MILLISECONDS_MAX);
     if (kind === 'session') return await names(client.sessions.list({ open: true }, { signal }));
+    if (kind === 'pool') return await names(client.pools.list({}, { signal }));
+    if (kind === 'model')
+      return (await client.models.list({}, { signal }).toArray(200)).map(({ modelName }) => modelName);
     return await names(kind === 'node' ? client.nodes.list({}, { signal }) : client.folders.list({}, { signal }));
   } catch {
     return []; // not logged in, or nobody answers: there is nothing to offer

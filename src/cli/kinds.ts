@@ -4,7 +4,9 @@ import { CliError, usageError } from './cli-error.js';
 import { DOMAIN, FOLDER, GROUP, KEY, NODE, PROJECT, QUOTA, SESSION, USER } from './columns.js';
 import type { CommandContext } from './command-context.js';
 import { EXIT } from './exit-codes.js';
+import { MODEL } from './model-columns.js';
 import type { Shown } from './output.js';
+import { POOL } from './pool-columns.js';
 
 /** A kind of thing for `get` and `describe`. */
 export interface Kind {
@@ -84,6 +86,18 @@ export const KINDS: readonly Kind[] = [
     shown: BUDGET,
     list: (client) => client.budgets.list({ limit: 500 }),
     get: (client, name) => client.budgets.get(name),
+  }),
+  define({
+    names: ['pool', 'pools'],
+    shown: POOL,
+    list: (client) => client.pools.list(),
+    get: (client, name) => client.pools.get(name),
+  }),
+  define({
+    names: ['model', 'models'],
+    shown: MODEL,
+    list: (client) => client.models.list(),
+    get: (client, name) => client.models.get(name),
   }),
   define({
     names: ['folder', 'folders'],

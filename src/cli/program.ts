@@ -6,12 +6,15 @@ import { registerDemo } from './commands/demo.js';
 import { registerExec } from './commands/exec.js';
 import { registerFolder } from './commands/folder.js';
 import { registerDescribe, registerGet } from './commands/get.js';
+import { registerGpu } from './commands/gpu.js';
 import { registerGroup } from './commands/group.js';
 import { registerKey } from './commands/key.js';
 import { registerLogin } from './commands/login.js';
 import { registerLogs } from './commands/logs.js';
+import { registerModel } from './commands/model.js';
 import { registerNode } from './commands/node.js';
 import { registerPlan } from './commands/plan.js';
+import { registerPool } from './commands/pool.js';
 import { registerPortForward } from './commands/port-forward.js';
 import { registerQueue } from './commands/queue.js';
 import { registerQuota } from './commands/quota.js';
@@ -49,6 +52,7 @@ const SECTIONS: readonly (readonly [heading: string, register: readonly ((progra
     'Queue and quota:',
     [registerQueue, registerQuota, registerBudget, registerHistory, registerSnapshot, registerPlan, registerSimulate],
   ],
+  ['Models:', [registerPool, registerModel, registerGpu]],
   ['Resources:', [registerGet, registerDescribe, registerNode, registerGroup, registerFolder]],
   ['People:', [registerLogin, registerContext, registerKey, registerUser, registerProject, registerDomain]],
   ['This machine:', [registerLocalCommands, registerDemo]],

@@ -11,7 +11,7 @@ import {
 import { pageOf, pageQuerySchema } from './page.js';
 import { changePoolSchema, createPoolSchema, poolGpuViewSchema, poolSchema } from './pool.js';
 import { poolSnapshotSchema } from './pool-snapshot.js';
-import { byName, emptySchema, type Route } from './route.js';
+import { byName, dryRunQuery, emptySchema, type Route } from './route.js';
 
 const claim = z.object({
   claim: z.string().min(1).max(130).describe("the claim's id, or its model name (URL-encoded)"),
@@ -24,6 +24,7 @@ export const MODEL_ROUTES = {
     access: 'operator',
     tag: 'models',
     summary: 'A warm pool: members that hold their GPUs, ready for engines',
+    query: dryRunQuery,
     body: createPoolSchema,
     status: 201,
     answer: poolSchema,
@@ -70,6 +71,7 @@ export const MODEL_ROUTES = {
     body: emptySchema,
     status: 202,
     answer: poolSchema,
+    idempotent: true,
   },
   removePool: {
     method: 'DELETE',
@@ -107,6 +109,7 @@ export const MODEL_ROUTES = {
     access: 'user',
     tag: 'models',
     summary: 'Claim a model: it is placed on a GPU of the pool, started, and served by name',
+    query: dryRunQuery,
     body: createModelClaimSchema,
     status: 201,
     answer: modelClaimSchema,
@@ -153,6 +156,7 @@ export const MODEL_ROUTES = {
     body: emptySchema,
     status: 202,
     answer: modelClaimSchema,
+    idempotent: true,
   },
   wakeModel: {
     method: 'POST',
@@ -164,6 +168,7 @@ export const MODEL_ROUTES = {
     body: emptySchema,
     status: 202,
     answer: modelClaimSchema,
+    idempotent: true,
   },
   removeModelClaim: {
     method: 'DELETE',

@@ -3,6 +3,7 @@ import type { Route } from './route.js';
 import { APP_ROUTES } from './routes-apps.js';
 import { BUDGET_ROUTES } from './routes-budgets.js';
 import { FOLDER_ROUTES } from './routes-folders.js';
+import { MODEL_ROUTES } from './routes-models.js';
 import { NODE_ROUTES } from './routes-nodes.js';
 import { REPORT_ROUTES } from './routes-reports.js';
 import { SESSION_ROUTES } from './routes-sessions.js';
@@ -19,6 +20,7 @@ export const ROUTES = {
   ...BUDGET_ROUTES,
   ...FOLDER_ROUTES,
   ...APP_ROUTES,
+  ...MODEL_ROUTES,
   ...TENANCY_ROUTES,
   ...SYSTEM_ROUTES,
   ...REPORT_ROUTES,

@@ -2,7 +2,9 @@ import type { CallOptions } from './operations.js';
 import { appsOf } from './resources/apps.js';
 import { budgetsOf } from './resources/budgets.js';
 import { foldersOf } from './resources/folders.js';
+import { modelsOf } from './resources/models.js';
 import { nodesOf } from './resources/nodes.js';
+import { poolsOf } from './resources/pools.js';
 import { reportsOf } from './resources/reports.js';
 import { groupsOf, queueOf, quotasOf } from './resources/scheduling.js';
 import { sessionsOf } from './resources/sessions.js';
@@ -25,6 +27,8 @@ export class Client {
   readonly budgets: ReturnType<typeof budgetsOf>;
   readonly folders: ReturnType<typeof foldersOf>;
   readonly apps: ReturnType<typeof appsOf>;
+  readonly pools: ReturnType<typeof poolsOf>;
+  readonly models: ReturnType<typeof modelsOf>;
   readonly usage: ReturnType<typeof usageOf>;
   readonly keys: ReturnType<typeof keysOf>;
   readonly users: ReturnType<typeof usersOf>;
@@ -45,6 +49,8 @@ export class Client {
     this.budgets = budgetsOf(transport);
     this.folders = foldersOf(transport);
     this.apps = appsOf(transport);
+    this.pools = poolsOf(transport);
+    this.models = modelsOf(transport);
     this.usage = usageOf(transport);
     this.keys = keysOf(transport);
     this.users = usersOf(transport);

@@ -12,3 +12,4 @@ export type { Membership } from './resources/tenancy.js';
 export { DEFAULT_RETRIES, type Retries } from './retry-policy.js';
 export type { EventsOptions } from './session-events.js';
 export { hasEnded, MOMENTS, type Moment, type WaitOptions } from './wait-for.js';
+export { isSettled, type WaitForModel } from './wait-for-model.js';
