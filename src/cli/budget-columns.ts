@@ -28,12 +28,17 @@ export const BUDGET: Shown<Budget> = {
   columns: [{ head: 'NAME', of: ({ path }) => path }, ...BUDGET_FIGURES],
 };
 
-/** A change's value in a word: `3`, `lab/a, lab/b`, `none`. */
-function valueText(value: unknown): string {
-  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
+/** A change's value in words: `3`, `lab/a, lab/b`, `none`; of a creation `weight 3; projects lab/a`, without what it left out. */
+export function valueText(value: unknown): string {
+  if (isNone(value)) return 'none';
   if (Array.isArray(value)) return value.map(String).join(', ');
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  const told = Object.entries(value).filter(([, part]) => !isNone(part));
+  return told.map(([field, part]) => `${field} ${valueText(part)}`).join('; ') || 'none';
 }
+
+const isNone = (value: unknown): boolean =>
+  value === null || value === undefined || (Array.isArray(value) && value.length === 0);
 
 export const BUDGET_CHANGE: Shown<BudgetChange> = {
   none: 'nothing was changed',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { valueText } from '../../src/cli/budget-columns.js';
 import { budgetExplainText } from '../../src/cli/budget-explain-text.js';
 import { patchOf } from '../../src/cli/budget-fields.js';
 import { changedSettings, settingsText } from '../../src/cli/budget-settings.js';
@@ -125,6 +126,15 @@ test.each([
   ['research', { name: 'research' }],
   ['research/nlp/chat', { name: 'chat', parent: 'research/nlp' }],
 ])('the path %s is a name below a parent', (path, want) => expect(splitPath(path)).toEqual(want));
+
+test.each([
+  [3, '3'],
+  [[], 'none'],
+  [['lab/a', 'lab/b'], 'lab/a, lab/b'],
+  [{ weight: 3, projects: ['lab/a'], managers: [], minRuntimeCapSeconds: null }, 'weight 3; projects lab/a'],
+])('a change of a budget is told in words: %j', (value, words) => {
+  expect(valueText(value)).toBe(words);
+});
 
 describe('what budget set sends', () => {
   const present = { projects: ['lab/one', 'lab/two'], managers: [] };

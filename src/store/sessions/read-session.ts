@@ -120,6 +120,9 @@ const gpuContractOf = (row: SessionRow): Session['contract'] =>
         unallocatedGraceSeconds: row.unallocated_grace_seconds,
       });
 
+/** Under fair share nothing protects what names no budget, whatever it was given under another order. */
+const keepsMinimum = (row: SessionRow): boolean => row.unallocated_grace_seconds === null || row.budget !== null;
+
 export function toSession(row: SessionRow): Session {
   const { spec, cpu_milli, memory_bytes, gpu_count, gpu_memory_bytes, host_ports, kernels, ...others } = row;
   const { min_runtime_ms, grace_ms: _grace, expected_start, expected_basis, ...further } = others;
@@ -132,7 +135,7 @@ export function toSession(row: SessionRow): Session {
     budget: row.budget,
     contract: gpuContractOf(row),
     kernels: withGuarantees(kernels),
-    protectedUntil: RUNS.has(row.state) ? protectedUntil(contract) : null,
+    protectedUntil: RUNS.has(row.state) && keepsMinimum(row) ? protectedUntil(contract) : null,
     expectedStart: isExpected ? { at: expected_start, basis: expected_basis } : null,
     slots: {
       cpuMilli: cpu_milli,
