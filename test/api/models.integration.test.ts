@@ -204,6 +204,9 @@ describe('a claim', () => {
   });
 });
 
+const namesOf = (gpus: readonly PoolGpuView[]): string[] =>
+  gpus.flatMap(({ tenants }) => tenants.map(({ model }) => model)).toSorted();
+
 describe('with a member that runs', () => {
   let member: string;
   const sealApiKey = (instanceId: string): Buffer => api.seal.seal('engine-key', instanceId);
@@ -238,12 +241,9 @@ describe('with a member that runs', () => {
       (await as(who, 'GET', '/v1/pools/chat/gpus')).json<{ items: PoolGpuView[] }>().items;
     const [own, all] = [await gpus('ann'), await gpus('admin')];
     expect(all.map(({ usableBytes }) => usableBytes)).toEqual([20 * GIB, 20 * GIB]);
-    const models = all.flatMap(({ tenants }) => tenants.map(({ model }) => model)).toSorted();
-    expect(models).toEqual(['changing', 'qwen/qwen3:8b']);
-    expect(own.flatMap(({ tenants }) => tenants.map(({ model }) => model)).toSorted()).toEqual(models);
+    for (const seen of [own, all]) expect(namesOf(seen)).toEqual(['changing', 'qwen/qwen3:8b']);
     await as('admin', 'PATCH', '/v1/pools/chat', { projects: ['default-work', 'elsewhere/elsewhere-work'] });
-    const foreign = (await gpus('eve')).flatMap(({ tenants }) => tenants.map(({ model }) => model));
-    expect(foreign).toEqual(['(another project)', '(another project)']);
+    expect(namesOf(await gpus('eve'))).toEqual(['(another project)', '(another project)']);
   });
 
   test('a raise that does not fit beside its neighbours is refused with the room that there is', async () => {
