@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { GIB } from './ledger.js';
 import {
   claim,
@@ -23,6 +23,7 @@ beforeAll(async () => {
   ledger = await openPool();
 });
 afterAll(() => ledger.store.close());
+beforeEach(() => query(ledger, `UPDATE pool_members SET looked_at = now()`));
 
 const snapshotOf = async (model: string) => {
   const snapshot = await ledger.models.snapshot('warm');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { GIB } from './ledger.js';
 import {
   claim,
@@ -8,8 +8,10 @@ import {
   gpusOf,
   look,
   openPool,
+  orderOf,
   type PoolLedger,
   placeOf,
+  ready,
   sealedKey,
   serve,
   turn,
@@ -25,6 +27,8 @@ beforeAll(async () => {
   [member = ''] = ledger.members;
 });
 afterAll(() => ledger.store.close());
+/** No test is so slow that an agent counts as silent. */
+beforeEach(() => query(ledger, `UPDATE pool_members SET looked_at = now()`));
 
 const open = async (waitMs = 2000) => {
   const opened = await ledger.models.openTurn('warm', waitMs);
@@ -141,13 +145,39 @@ test('lowered first: a neighbour stays on the route until its lower limit is in 
   await ledger.models.recordLimits('warm', member, [lowered]);
 });
 
+test('a move has two engines, charged on both members, until the old one is gone; then the new one is the replica', async () => {
+  const a = await serve(ledger, 'moves');
+  const [, second = ''] = ledger.members;
+  const foreign = (await gpusOf(ledger)).at(-1) ?? '';
+  const place = { ...placeOf(a.claimId, second, [foreign]), movesFrom: a.instanceId };
+  const { limits } = await turn(ledger, { places: [place, place], planned: { [`new:${a.claimId}/0`]: 7 * GIB } });
+  const engines = (await ledger.models.claim(a.claimId, EVERYTHING))?.instances ?? [];
+  expect(engines).toHaveLength(2);
+  const fresh = engines.find(({ id }) => id !== a.instanceId)?.id ?? '';
+  const raise = [{ instanceId: fresh, toBytes: 7 * GIB, gpus: [foreign] }];
+  expect(limits).toContainEqual({ node: 'n1', memberSessionId: second, lower: [], raise });
+  await ledger.models.recordLimits('warm', second, [{ instanceId: fresh, limitBytes: 7 * GIB, kvUsedBytes: 0 }]);
+  const start = await orderOf(ledger, a.claimId);
+  await ledger.models.settleOrder(fresh, start.seq, ready({ limitBytes: 7 * GIB, port: 9001 }));
+  expect((await ledger.models.route(a.claimId))?.targets).toHaveLength(2);
+  await turn(ledger, {
+    orders: [{ instanceId: a.instanceId, model: 'm', kind: 'stop', because: 'it moved', for: null }],
+  });
+  expect((await ledger.models.route(a.claimId))?.targets).toMatchObject([{ port: 9001 }]);
+  const stop = await orderOf(ledger, a.claimId);
+  await ledger.models.settleOrder(a.instanceId, stop.seq, { outcome: 'gone' });
+  const left = (await ledger.models.claim(a.claimId, EVERYTHING))?.instances;
+  expect(left).toMatchObject([{ id: fresh, movesFrom: null, member: second }]);
+});
+
 test('a node that gave no answer is a hole until its next look, and is asked for no limits', async () => {
   const a = await serve(ledger, 'asked');
   await ledger.models.recordLimits('warm', member, 'unreachable');
   await ledger.models.recordLimits('warm', member, 'unreachable');
   const holes = async () => (await ledger.models.snapshot('warm'))?.gpus.find(({ name }) => name === gpu)?.holes;
   expect(await holes()).toEqual(['its node gave no answer about limits']);
-  expect((await turn(ledger, { planned: { [a.instanceId]: GIB } })).limits).toEqual([]);
+  const { limits } = await turn(ledger, { planned: { [a.instanceId]: GIB } });
+  expect(limits.filter((one) => one.memberSessionId === member)).toEqual([]);
   await look(ledger, []);
   expect(await holes()).not.toContain('its node gave no answer about limits');
 });
@@ -156,4 +186,20 @@ test('an account with more held than there is says so', async () => {
   const { id } = await claim(ledger, 'huge', { perGpu: { maximumFootprint: '200Gi', kvFloor: '10Gi' } });
   await turn(ledger, { places: [placeOf(id, member, [gpu])] });
   expect((await turn(ledger, {})).details).toMatch(/account in error: n1\/\d holds \d+ bytes/);
+});
+
+test('a planner that dies between its plan and its commit leaves nothing, and the next one has the pool', async () => {
+  const { id } = await claim(ledger, 'orphaned');
+  const opened = await open();
+  await query(
+    ledger,
+    `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+    WHERE l.locktype = 'advisory' AND d.datname = current_database() AND l.pid <> pg_backend_pid()`,
+  );
+  const plan = emptyTurn({ places: [placeOf(id, member, [gpu])] });
+  await expect(opened.commit(plan, sealedKey)).rejects.toThrow();
+  await opened.close();
+  expect((await ledger.models.claim(id, EVERYTHING))?.instances).toEqual([]);
+  await turn(ledger, plan);
+  expect((await ledger.models.claim(id, EVERYTHING))?.instances).toHaveLength(1);
 });

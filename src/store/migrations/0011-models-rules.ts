@@ -77,6 +77,6 @@ COMMENT ON VIEW model_engines IS 'those that live; a row whose member no longer 
 CREATE VIEW member_gpus AS
   SELECT m.pool, m.session_id, h.node, d.id AS device_id, h.node || '/' || d.device_index AS name, d.device_index, d.model, g.usable_bytes
   FROM model_members m JOIN device_holds h ON h.session_id = m.session_id AND h.attempt = m.attempt AND h.released_at IS NULL
-  JOIN devices d ON d.node = h.node AND d.id = h.device_id LEFT JOIN pool_gpus g ON g.session_id = m.session_id AND g.device_id = d.id
+  JOIN devices d ON d.node = h.node AND d.id = h.device_id LEFT JOIN pool_gpus g ON g.session_id = m.session_id AND g.node = d.node AND g.device_id = d.id
   WHERE m.session_state = 'RUNNING';
 `;

@@ -52,10 +52,11 @@ COMMENT ON COLUMN pool_members.unreachable_at IS 'its node gave no answer about 
 
 CREATE TABLE pool_gpus (
   session_id text NOT NULL REFERENCES pool_members,
+  node text NOT NULL,
   device_id text NOT NULL,
   usable_bytes bigint CHECK (usable_bytes > 0),
   measured_at timestamptz(3) NOT NULL DEFAULT now(),
-  PRIMARY KEY (session_id, device_id)
+  PRIMARY KEY (session_id, node, device_id)
 );
 COMMENT ON COLUMN pool_gpus.usable_bytes IS 'what the driver reports without its own reserve; null: could not be measured';
 `;

@@ -33,6 +33,8 @@ async function lockClaim(tx: Runner, claim: string): Promise<Found | null> {
 }
 
 const assigned = ({ perGpu, priority, kvMin, kvMax, sleep }: Change): Sql[] => [
+  // With other figures it may start where it could not.
+  ...(perGpu === undefined ? [] : [sql`failed_for_good = NULL, avoid = '[]'`]),
   ...(perGpu?.maximumFootprint === undefined ? [] : [sql`footprint_bytes = ${perGpu.maximumFootprint}`]),
   ...(perGpu?.kvFloor === undefined ? [] : [sql`kv_floor_bytes = ${perGpu.kvFloor}`]),
   ...(priority === undefined ? [] : [sql`priority = ${priority}`]),

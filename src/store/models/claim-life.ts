@@ -39,7 +39,7 @@ export async function claimLife(tx: Runner, claimId: string): Promise<ClaimLife>
   const orders = await tx.rows<DueOrder>(sql`
     SELECT e.id AS "instanceId", e.order_kind AS kind, e.order_seq AS seq, e.node, e.session_id AS "memberSessionId",
       e.planned_bytes AS "plannedBytes"
-    FROM model_engines e WHERE e.claim_id = ${claimId} AND e.order_kind IS NOT NULL AND e.order_due_at <= now() ORDER BY e.id`);
+    FROM model_engines e WHERE e.claim_id = ${claimId} AND e.order_kind IS NOT NULL AND e.order_due_at IS NOT NULL ORDER BY e.id`);
   await tx.run(sql`
     UPDATE model_instances i SET order_read_at = now() FROM (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS o("instanceId" text, seq int) ORDER BY 1) AS o(id, seq)

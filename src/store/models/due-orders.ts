@@ -15,6 +15,6 @@ export const makeDue = (tx: Runner, pool: string): Promise<number> =>
 export async function unreadClaims(tx: Runner, pool: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ claim_id: string }>(sql`
     SELECT DISTINCT e.claim_id FROM model_engines e
-    WHERE e.pool = ${pool} AND e.order_due_at <= now() AND e.order_read_at IS NULL ORDER BY 1`);
+    WHERE e.pool = ${pool} AND e.order_due_at IS NOT NULL AND e.order_read_at IS NULL ORDER BY 1`);
   return rows.map((row) => row.claim_id);
 }

@@ -41,11 +41,11 @@ async function lookAtMember(tx: Runner, look: MemberLook, unknown: readonly stri
 /** Of devices that the member holds; one that could not be measured now is not known now. True where one differs. */
 async function lookAtGpus(tx: Runner, look: MemberLook): Promise<boolean> {
   const changed = await tx.run(sql`
-    INSERT INTO pool_gpus AS g (session_id, device_id, usable_bytes)
-    SELECT m.session_id, d.id, CASE WHEN d."usableBytes" > 0 THEN d."usableBytes" END
+    INSERT INTO pool_gpus AS g (session_id, node, device_id, usable_bytes)
+    SELECT m.session_id, m.node, d.id, CASE WHEN d."usableBytes" > 0 THEN d."usableBytes" END
     FROM jsonb_to_recordset(${json(look.devices)}::jsonb) AS d(id text, "usableBytes" bigint)
     JOIN member_gpus m ON m.device_id = d.id AND m.session_id = ${look.memberSessionId}
-    ON CONFLICT (session_id, device_id) DO UPDATE SET usable_bytes = excluded.usable_bytes, measured_at = now()
+    ON CONFLICT (session_id, node, device_id) DO UPDATE SET usable_bytes = excluded.usable_bytes, measured_at = now()
       WHERE g.usable_bytes IS DISTINCT FROM excluded.usable_bytes`);
   return changed > 0;
 }

@@ -24,7 +24,7 @@ const inMs = (later: number) => sql`now() + ${later}::int * interval '1 ms'`;
 async function ready(tx: Runner, { id, claim_id, order_kind }: Open, result: Result<'ready'>): Promise<void> {
   await tx.run(sql`
     UPDATE model_instances SET ${settled}, phase = 'ACTIVE', phase_since = now(), awake_since = now(), idle_since = now(), running = 0,
-      waiting = 0, completed = NULL, limit_bytes = ${result.limitBytes}::bigint, kv_used_bytes = coalesce(${result.kvUsedBytes}::bigint, kv_used_bytes),
+      waiting = 0, completed = NULL, limit_bytes = ${result.limitBytes}::bigint, limit_at = now(), kv_used_bytes = coalesce(${result.kvUsedBytes}::bigint, kv_used_bytes),
       host = ${result.host}, port = ${result.port}, message = NULL WHERE id = ${id}`);
   await tx.run(sql`
     UPDATE model_claims c SET reason = NULL, reason_message = '', reason_data = '{}', failed_for_good = NULL,
