@@ -15,14 +15,16 @@ export const progressText = ({ phase, reason }: ModelClaim): string =>
  */
 export async function settledModel(
   { client, out }: CommandContext,
-  { modelName }: Pick<ModelClaim, 'modelName'>,
+  claim: ModelClaim,
   timeout?: string,
 ): Promise<ModelClaim> {
+  const { modelName, reason } = claim;
+  if (reason?.code === 'TooLargeForAnyGpu') mustServe(claim); // its answer knows it before the planner has looked
   const timeoutSeconds = timeout === undefined ? undefined : parseDurationSeconds({ name: '--timeout', text: timeout });
   const progress = await openProgress();
   const { models } = await client();
   try {
-    const onChange = (claim: ModelClaim): void => progress.tell(progressText(claim));
+    const onChange = (now: ModelClaim): void => progress.tell(progressText(now));
     const settled = await models.wait(modelName, { timeoutSeconds, signal: interruptSignal(), onChange });
     mustServe(settled);
     return settled;

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { memberWork } from '../../activities/control/members.js';
-import { poolTurn } from '../../activities/control/pool-turn.js';
 import { type ModelClaim, type Pool, type PoolGpuView, ROUTES, type Route } from '../../src/contract/index.js';
-import { pass } from './placed.js';
-import { GIB, log, readyNode, startTestApi, type TestApi } from './support.js';
+import { runningMember } from './pool-member.js';
+import { GIB, readyNode, startTestApi, type TestApi } from './support.js';
 
 let api: TestApi;
 const keys: Record<string, string> = {};
@@ -208,26 +206,8 @@ const namesOf = (gpus: readonly PoolGpuView[]): string[] =>
   gpus.flatMap(({ tenants }) => tenants.map(({ model }) => model)).toSorted();
 
 describe('with a member that runs', () => {
-  let member: string;
-  const sealApiKey = (instanceId: string): Buffer => api.seal.seal('engine-key', instanceId);
-  const dependencies = () => ({ ...api, sealApiKey, log, count: () => undefined }) as never;
-  const look = (usableBytes: number | null = 20 * GIB) => ({
-    memberSessionId: member,
-    at: new Date().toISOString(),
-    engines: [],
-    unknownEngines: [],
-    devices: ['sim-0', 'sim-1'].map((id) => ({ id, usableBytes })),
-    cachedArtifacts: [],
-  });
   beforeAll(async () => {
-    await memberWork(dependencies(), 'chat');
-    await pass(api);
-    member = (await as('admin', 'GET', '/v1/pools/chat')).json<Pool>().members[0]?.sessionId ?? '';
-    await api.store.sessions.begin(member as never, 1);
-    await api.store.sessions.markRunning(member as never, 1);
-    const looked = await api.call(api.nodeToken, 'POST', '/v1/nodes/node-1/member-looks', { looks: [look()] });
-    if (looked.statusCode !== 200) throw new Error(looked.body);
-    await poolTurn(dependencies(), 'chat');
+    await runningMember(api, 'chat');
   });
 
   test('a claim above every GPU is recorded and called too large at once, with the largest', async () => {
