@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
+import { createEngineActivities } from '../activities/node/engines.js';
 import { createNodeActivities } from '../activities/node/kernels.js';
 import { type Agent, createAgent } from '../src/agent/agent.js';
+import type { ArtifactSettings } from '../src/agent/engines/artifact-files.js';
 import { createInstantContainers } from '../src/agent/instant-containers.js';
 import { takeLock } from '../src/agent/lock-file.js';
 import type { MachineCheck } from '../src/agent/node-health.js';
 import { pause } from '../src/agent/retry.js';
 import type { DeviceProvider } from '../src/devices/device-provider.js';
+import { createNvidiaMemory } from '../src/devices/gpu-memory.js';
 import { createNvidiaProvider } from '../src/devices/nvidia-smi.js';
 import { runProgram } from '../src/devices/run-program.js';
 import { createSimulatedProvider } from '../src/devices/simulated.js';
@@ -52,6 +55,7 @@ async function main(): Promise<void> {
   const agent = await createAgent(agentSettings(config), {
     containers: runtime(log),
     devices: deviceProvider(config),
+    gpuMemory: config.simulatedGpus.length > 0 ? undefined : createNvidiaMemory(),
     registry,
     log,
   });
@@ -82,7 +86,10 @@ async function workUntilCut(agent: Agent): Promise<void> {
       namespace: config.temporalNamespace,
       taskQueue: nodeQueue(config.nodeName),
       identity: `node/${config.nodeName}@${process.pid}`,
-      activities: createNodeActivities({ ...agent, reachesTemporal, ending: ending.signal }),
+      activities: {
+        ...createNodeActivities({ ...agent, reachesTemporal, ending: ending.signal }),
+        ...createEngineActivities(agent.engines),
+      },
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
       maxConcurrentActivityTaskExecutions: ACTIVITIES_MAX,
       // A cancellation comes with a heartbeat's answer: a stopped start must not wait for a throttled one.
@@ -116,6 +123,24 @@ function agentSettings({ nodeName: node, ...rest }: NodeConfig): Parameters<type
     memoryBytes: rest.nodeMemoryBytes,
     health: { check: machineCheck(rest) },
     usage: { everyMs: rest.nodeUsageSeconds * 1000 },
+    engines: {
+      lookEveryMs: rest.engineLookSeconds * 1000,
+      artifactBytesMax: rest.artifactCacheBytes,
+      artifacts: artifactSettings(rest),
+    },
+  };
+}
+
+function artifactSettings(rest: Omit<NodeConfig, 'nodeName'>): ArtifactSettings {
+  const { awsAccessKeyId: id, awsSecretAccessKey: secret, awsSessionToken: token } = rest;
+  return {
+    huggingFaceEndpoint: rest.huggingfaceEndpoint.replace(/\/$/, ''),
+    huggingFaceToken: rest.hfToken,
+    s3: {
+      endpoint: rest.s3Endpoint,
+      region: rest.s3Region,
+      ...(id !== undefined && secret !== undefined && { keys: { id, secret, token } }),
+    },
   };
 }
 

@@ -1,15 +1,21 @@
 import { setMaxListeners } from 'node:events';
 import type { Registry } from 'prom-client';
 import type { DeviceProvider } from '../devices/device-provider.js';
+import type { GpuMemory } from '../devices/gpu-memory.js';
 import type { Containers } from '../docker/containers.js';
 import type { Logger } from '../platform/log.js';
 import { type AgentServer, startAgentServer } from './agent-server.js';
 import { createTokenCheck } from './agent-token.js';
 import type { AgentApi } from './api-client.js';
-import { assembleAgent, listenAddress } from './assemble-agent.js';
+import { assembleAgent } from './assemble-agent.js';
 import { guardContact } from './contact-guard.js';
+import type { ArtifactsSettings } from './engines/assemble-engines.js';
+import { adoptPort } from './engines/crash-watch.js';
+import type { EngineManager, EngineSettings } from './engines/engine-manager.js';
+import { listEngines } from './engines/found-engine.js';
 import { listKernels } from './inventory.js';
 import { runKey } from './kernel-container.js';
+import { listenAddress } from './listen-address.js';
 import type { Volumes } from './mounts.js';
 import type { HealthSettings } from './node-health.js';
 import type { Notice } from './notice.js';
@@ -37,6 +43,7 @@ export interface AgentSettings extends MachineSettings {
   readonly reconcileEveryMs?: number;
   readonly health?: HealthSettings;
   readonly usage?: UsageSettings;
+  readonly engines?: EngineSettings & ArtifactsSettings;
   /** How often an agent that is out of contact looks for what it must stop. */
   readonly contactCheckEveryMs?: number;
 }
@@ -44,6 +51,8 @@ export interface AgentSettings extends MachineSettings {
 export interface AgentAdapters {
   readonly containers: Containers;
   readonly devices: DeviceProvider;
+  /** Of found GPUs; unset where they are simulated. */
+  readonly gpuMemory?: GpuMemory | undefined;
   readonly registry: Registry;
   readonly log: Logger;
   /** Only tests hand in another one. */
@@ -68,6 +77,8 @@ export interface Agent {
   readonly removeKernels: (removal: KernelRemoval, onPhase: (phase: string) => void) => Promise<void>;
   readonly notice: (notice: Notice) => Promise<void>;
   readonly warm: (order: { readonly images: readonly string[] }, progress: WarmProgress) => Promise<void>;
+  /** The engines of members of pools that run here. */
+  readonly engines: Pick<EngineManager, 'setLimits' | 'startEngine' | 'sleepEngine' | 'wakeEngine' | 'stopEngine'>;
   readonly afterSilence: (signal: AbortSignal) => Promise<void>;
   /** Temporal heard a beat of this node, which had reconciled: the ledger does not take it for lost. */
   readonly contactMade: () => void;
@@ -99,11 +110,13 @@ export async function createAgent(settings: AgentSettings, adapters: AgentAdapte
     removeKernels: (removal, onPhase) => parts.removals.run(removal, () => removeKernels(parts.deps, removal, onPhase)),
     notice: parts.notices.give,
     warm: ({ images }, progress) => warmImages(parts.deps, images, progress),
+    engines: parts.engines,
     afterSilence: parts.reconciler.afterSilence,
     contactMade: parts.contact.made,
     counts: () => ({ starting: parts.turns.starting(), reportsWaiting: parts.outbox.waiting() }),
     close: async () => {
       parts.deps.probes.stopAll();
+      await parts.engines.close();
       parts.deps.ports.close();
       await server.close();
       await parts.api.close();
@@ -130,6 +143,8 @@ async function prepare(
     deps.ports.adopt(runKey(kernel), kernel.ports);
     deps.probes.watch(kernel);
   }
+  const engines = await untilItWorks('listing engines', () => listEngines(containers, settings.node));
+  for (const found of engines) adoptPort(deps, found);
   const found = await untilItWorks('finding devices', () => devices.discover());
   for (const { id, sharingFault } of found) if (sharingFault !== undefined) log.error({ id }, sharingFault);
   const images = await untilItWorks('listing images', () => containers.images());
@@ -140,7 +155,7 @@ async function prepare(
 }
 
 async function runLoops(parts: Parts, signal: AbortSignal): Promise<void> {
-  const { outbox, exits, logs, reconciler, health, meter } = parts;
+  const { outbox, exits, logs, reconciler, health, meter, engines } = parts;
   setMaxListeners(LISTENERS_MAX, signal); // each loop and each wait in it listens
   const sweep = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -154,6 +169,7 @@ async function runLoops(parts: Parts, signal: AbortSignal): Promise<void> {
     reconciler.run(signal),
     health.run(signal),
     meter.run(signal),
+    engines.run(signal),
     guardContact(parts.guard, signal),
     sweep(),
   ]);

@@ -1,7 +1,11 @@
 import { Agent, request } from 'undici';
 import {
+  type EngineOrder,
+  engineOrderSchema,
   type LaunchOrder,
   launchOrderSchema,
+  type MemberLook,
+  memberLooksAnswerSchema,
   type NodeHealthReport,
   type NodeReport,
   type NodeUsage,
@@ -25,6 +29,10 @@ export interface AgentApi {
   reportUsage(usage: NodeUsage, signal?: AbortSignal): Promise<void>;
   /** Throws `PlacementOver` when the kernel is no longer to run here. */
   launchOrder(run: KernelRun, signal?: AbortSignal): Promise<LaunchOrder>;
+  /** Throws `PlacementOver` when the ledger has no such engine here (any more). */
+  engineOrder(instanceId: string, signal?: AbortSignal): Promise<EngineOrder>;
+  /** Answers which engines the ledger does not know. */
+  memberLooks(looks: readonly MemberLook[], signal?: AbortSignal): Promise<readonly string[]>;
   /** Requests under way fail. */
   close(): Promise<void>;
 }
@@ -91,15 +99,29 @@ export function createApiClient(options: ApiClientOptions): AgentApi {
     },
     launchOrder: async ({ kernelId, attempt }, signal) => {
       const path = `/kernels/${encodeURIComponent(kernelId)}/${attempt}`;
-      try {
-        return launchOrderSchema.parse(await call({ attempted: 'launch order', method: 'GET', path, signal }));
-      } catch (error) {
-        if (!(error instanceof ApiFailure) || !PLACEMENT_OVER.includes(error.status)) throw error;
-        throw new PlacementOver(`the placement of ${kernelId} (attempt ${attempt}) is over`, { cause: error });
-      }
+      const answer = call({ attempted: 'launch order', method: 'GET', path, signal });
+      return launchOrderSchema.parse(await unlessOver(answer, `${kernelId} (attempt ${attempt})`));
+    },
+    engineOrder: async (instanceId, signal) => {
+      const path = `/engine-orders/${encodeURIComponent(instanceId)}`;
+      const answer = call({ attempted: 'engine order', method: 'GET', path, signal });
+      return engineOrderSchema.parse(await unlessOver(answer, instanceId));
+    },
+    memberLooks: async (looks, signal) => {
+      const answer = await call({ attempted: 'looks', method: 'POST', path: '/member-looks', body: { looks }, signal });
+      return memberLooksAnswerSchema.parse(answer).remove;
     },
     close: () => dispatcher.destroy(),
   };
+}
+
+async function unlessOver(answer: Promise<unknown>, what: string): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || !PLACEMENT_OVER.includes(error.status)) throw error;
+    throw new PlacementOver(`the placement of ${what} is over`, { cause: error });
+  }
 }
 
 interface Call {

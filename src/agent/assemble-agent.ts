@@ -6,8 +6,10 @@ import { createApiClient } from './api-client.js';
 import { openContact } from './contact.js';
 import type { ContactGuardDeps } from './contact-guard.js';
 import { openDeviceCounters } from './device-counters.js';
+import { assembleEngines } from './engines/assemble-engines.js';
 import { createExits } from './exits.js';
 import { LABEL } from './kernel-container.js';
+import { listenAddress } from './listen-address.js';
 import { createLogStore } from './log-store.js';
 import { openMarks } from './marks.js';
 import { createNodeHealth } from './node-health.js';
@@ -23,12 +25,6 @@ import { createTurns } from './turns.js';
 import { createUsageMeter } from './usage-meter.js';
 
 const MPS_DIRECTORY_DEFAULT = '/run/nvidia-mps';
-const isLoopback = (host: string): boolean => /^(127\.|localhost$|\[?::1\]?$)/.test(host);
-
-/** Where the agent and the ports of its containers listen: a node for this machine alone is seen by it alone. */
-export const listenAddress = ({ agentUrl }: Pick<AgentSettings, 'agentUrl'>): string =>
-  isLoopback(new URL(agentUrl).hostname) ? '127.0.0.1' : '0.0.0.0';
-
 /** The parts of an agent, with one another as they need; nothing runs yet. */
 export async function assembleAgent(settings: AgentSettings, adapters: AgentAdapters) {
   const { node, volumes, mpsDirectory = MPS_DIRECTORY_DEFAULT } = settings;
@@ -41,7 +37,7 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
     pull: (...request) => adapters.containers.pull(...request).finally(health.imagesChanged),
   };
   const { removal, outbox } = await removalParts({ settings, adapters: { ...adapters, containers }, api });
-  const { exits, logs, cuts } = removal;
+  const { exits, logs, cuts, engines } = removal;
   const counters = await openDeviceCounters(settings.stateDir);
   const meter = createUsageMeter({ node, api, containers, devices, counters, log }, settings.usage);
   const turns = createTurns();
@@ -53,7 +49,22 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
   const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isStarting, ...everyMs });
   const lookEveryMs = settings.contactCheckEveryMs === undefined ? {} : { everyMs: settings.contactCheckEveryMs };
   const guard: ContactGuardDeps = { node, containers, contact, notices, cuts, log, ...lookEveryMs };
-  return { api, outbox, exits, logs, reconciler, turns, removals, notices, health, contact, guard, meter, deps };
+  return {
+    api,
+    outbox,
+    exits,
+    logs,
+    reconciler,
+    turns,
+    removals,
+    notices,
+    health,
+    contact,
+    guard,
+    meter,
+    engines,
+    deps,
+  };
 }
 
 /**
@@ -87,6 +98,7 @@ async function removalParts({ settings, adapters, api }: RemovalSide) {
   const exits = createExits({ node, containers, outbox, stops, cuts, metrics, log, onEnded: probes.stop });
   const logs = createLogStore({ dir: join(stateDir, 'logs') });
   const ports = createPorts(settings.portRange, listenAddress(settings));
-  const removal: RemovalDeps = { containers, exits, logs, ports, probes, stops, notices, cuts, metrics, log };
-  return { removal, outbox };
+  const engines = await assembleEngines({ settings, adapters: { ...adapters, containers }, api, ports });
+  const removal = { containers, exits, logs, ports, probes, stops, notices, cuts, engines, metrics, log };
+  return { removal: removal satisfies RemovalDeps, outbox };
 }

@@ -47,7 +47,7 @@ function pullReport({ kernelId, attempt, image }: LaunchOrder, progress: PullPro
 }
 
 /** The registry in front of the name, where there is one: `host:port/` or `host.name/`. */
-function serverOf(image: string): { readonly serverAddress?: string } {
+export function serverOf(image: string): { readonly serverAddress?: string } {
   const [first = '', ...rest] = image.split('/');
   const isHost = rest.length > 0 && (first.includes('.') || first.includes(':') || first === 'localhost');
   return isHost ? { serverAddress: first } : {};

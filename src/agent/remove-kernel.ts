@@ -1,6 +1,7 @@
 import type { Containers } from '../docker/containers.js';
 import type { Logger } from '../platform/log.js';
 import type { AgentMetrics } from './agent-metrics.js';
+import type { EngineManager } from './engines/engine-manager.js';
 import type { Exits } from './exits.js';
 import { containerName, type KernelRun, LABEL, networkName, readKernel, runKey } from './kernel-container.js';
 import type { LogStore } from './log-store.js';
@@ -17,6 +18,8 @@ export interface RemovalDeps {
   readonly stops: Marks;
   readonly notices: Marks;
   readonly cuts: Marks;
+  /** Of a member's anchor: its engines go before it. */
+  readonly engines: Pick<EngineManager, 'removeOf'>;
   readonly metrics: AgentMetrics;
   readonly log: Logger;
 }
@@ -35,6 +38,9 @@ export async function removeKernel(deps: RemovalDeps, removal: Removal): Promise
   const key = runKey(removal);
   deps.probes.stop(removal);
   const before = await deps.containers.inspect(name);
+  if (before === undefined || before.labels[LABEL.anchor] !== undefined) {
+    await deps.engines.removeOf(key, removal.graceSeconds);
+  }
   if (before !== undefined) {
     if (before.exitCode === undefined) await deps.stops.add(key);
     const ended = await deps.containers.stop(name, { graceSeconds: removal.graceSeconds });

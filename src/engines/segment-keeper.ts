@@ -4,14 +4,15 @@
  * one JSON object a line and answers each with one line, in order:
  *
  * - `{"id","op":"get","name"}`, `"list"`, `"delete"`;
- * - `{"id","op":"set","name","limit","create","most"}`: writes the limit alone, under the file's exclusive lock. `create`: a
- *   missing segment is made with it. `most`: a limit at or below it is left. What it answers was read anew, after the lock;
+ * - `{"id","op":"set","name","limit","create","most","until"}`: writes the limit alone, under the file's exclusive lock.
+ *   `create`: a missing segment is made with it. `most`: a limit at or below it is left. What it answers was read anew, after
+ *   the lock. After `until`, on the clock that `clock` tells, it writes nothing: who asked has given up;
  * - `{"id","op":"gpus"}`: the accounts of simulated GPUs, without engines that are dead.
  *
  * A segment is `[limit, used, preallocated]`; null: there is none.
  */
 const PROGRAM = `
-import fcntl, json, os, signal, struct, sys
+import fcntl, json, os, signal, struct, sys, time
 
 SHM = "/dev/shm"
 FORM = struct.Struct("<3q")
@@ -101,10 +102,12 @@ def answer(ask):
     if op == "get":
         return get(name)
     if op == "set":
+        if time.monotonic() > ask["until"]:
+            raise TimeoutError("too late to write")
         return put(name, int(ask["limit"]), bool(ask.get("create")), bool(ask.get("most")))
     if op == "delete":
         return delete(name)
-    return {"list": segments, "gpus": gpus}[op]()
+    return {"list": segments, "gpus": gpus, "clock": time.monotonic}[op]()
 
 def serve():
     for line in sys.stdin:

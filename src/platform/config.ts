@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENGINE_NAMES, ENGINE_VARIABLES } from './config-engines.js';
 
 /** A process was started with an environment it cannot use. Names variables and rules, never values: some are secret. */
 export class ConfigError extends Error {
@@ -140,18 +141,7 @@ const VARIABLES = {
   BERTH_NODE_HEALTH_FAILURES: z.coerce.number().int().min(1).max(1_000).default(3),
   /** Measurements are told each so often, in one batch. */
   BERTH_NODE_USAGE_SECONDS: z.coerce.number().min(0.5).max(600).default(60),
-  /** What engines of pools do is told each so often. */
-  BERTH_ENGINE_LOOK_SECONDS: z.coerce.number().min(0.2).max(60).default(10),
-  /** Models' artifacts that the node keeps, at most; what engines use is never thrown away. */
-  BERTH_ARTIFACT_CACHE_BYTES: z.coerce.number().int().positive().default(500 * 2 ** 30),
-  BERTH_HUGGINGFACE_ENDPOINT: z.url({ protocol: /^https?$/ }).default('https://huggingface.co'),
-  BERTH_S3_ENDPOINT: z.url({ protocol: /^https?$/ }).default('https://s3.amazonaws.com'),
-  BERTH_S3_REGION: text.max(64).default('us-east-1'),
-  /** For artifacts that are not public; without keys, requests to S3 are not signed. */
-  HF_TOKEN: text.optional(),
-  AWS_ACCESS_KEY_ID: text.optional(),
-  AWS_SECRET_ACCESS_KEY: text.optional(),
-  AWS_SESSION_TOKEN: text.optional(),
+  ...ENGINE_VARIABLES,
   /** Folder of the agent: log files, what it knows of its containers. */
   BERTH_NODE_STATE: text,
   /** Host ports for containers. */
@@ -249,15 +239,7 @@ const NODE = [
   'BERTH_NODE_HEALTH_TIMEOUT_SECONDS',
   'BERTH_NODE_HEALTH_FAILURES',
   'BERTH_NODE_USAGE_SECONDS',
-  'BERTH_ENGINE_LOOK_SECONDS',
-  'BERTH_ARTIFACT_CACHE_BYTES',
-  'BERTH_HUGGINGFACE_ENDPOINT',
-  'BERTH_S3_ENDPOINT',
-  'BERTH_S3_REGION',
-  'HF_TOKEN',
-  'AWS_ACCESS_KEY_ID',
-  'AWS_SECRET_ACCESS_KEY',
-  'AWS_SESSION_TOKEN',
+  ...ENGINE_NAMES,
   'BERTH_NODE_STATE',
   'BERTH_PORT_RANGE',
   'BERTH_VOLUMES',

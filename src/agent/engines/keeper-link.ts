@@ -45,15 +45,23 @@ export function createKeeperLink(
   anchor: string,
   { timeoutMs = TIMEOUT_MS }: KeeperOptions = {},
 ): KeeperLink {
-  let line: Line | undefined;
-  const ask = async (question: Readonly<Record<string, unknown>>): Promise<unknown> => {
-    if (line === undefined || line.isOver()) line = openLine(containers, anchor);
-    return line.ask(question, timeoutMs);
+  let line: OpenLine | undefined;
+  const open = (): OpenLine => {
+    if (line !== undefined && !line.isOver()) return line;
+    const opened = openLine(containers, anchor);
+    const aheadSeconds = clockOf(opened, timeoutMs);
+    aheadSeconds.catch(() => undefined); // said to whoever asks next
+    line = { ...opened, aheadSeconds };
+    return line;
   };
+  const ask = (question: Readonly<Record<string, unknown>>): Promise<unknown> => open().ask(question, timeoutMs);
   return {
     get: async (name) => segmentOf(await ask({ op: 'get', name })),
-    set: async (name, { limitBytes, create = false, atMost = false }) =>
-      segmentOf(await ask({ op: 'set', name, limit: limitBytes, create, most: atMost })),
+    set: async (name, { limitBytes, create = false, atMost = false }) => {
+      const untilMs = performance.now() + timeoutMs;
+      const until = (await open().aheadSeconds) + untilMs / 1000;
+      return segmentOf(await ask({ op: 'set', name, limit: limitBytes, create, most: atMost, until }));
+    },
     delete: async (name) => {
       await ask({ op: 'delete', name });
     },
@@ -73,6 +81,17 @@ function segmentOf(answer: unknown): Segment | undefined {
   if (answer === null || answer === undefined) return undefined;
   const [limitBytes, usedBytes, preallocatedBytes] = answer as NonNullable<Triple>;
   return { limitBytes, usedBytes, preallocatedBytes };
+}
+
+interface OpenLine extends Line {
+  /** What the keeper's clock shows more than this process's. */
+  readonly aheadSeconds: Promise<number>;
+}
+
+/** Too little rather than too much: nothing is written after its time. */
+async function clockOf(line: Line, timeoutMs: number): Promise<number> {
+  const seconds = (await line.ask({ op: 'clock' }, timeoutMs)) as number;
+  return seconds - performance.now() / 1000;
 }
 
 interface Line {

@@ -2,8 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { ZodType } from 'zod';
 import {
+  type EngineOrder,
+  engineOrderSchema,
   type LaunchOrder,
   launchOrderSchema,
+  type MemberLook,
+  memberLooksSchema,
   type NodeHealthReport,
   type NodeReport,
   type NodeUsage,
@@ -28,6 +32,9 @@ export interface ApiStandIn {
   /** Bodies that the contract refuses: a test that ends with one has found a bug. */
   readonly violations: string[];
   readonly orders: Map<string, LaunchOrder>;
+  /** By instance; what is not here, the ledger does not know. */
+  readonly engineOrders: Map<string, EngineOrder>;
+  readonly looks: MemberLook[];
   /** How reports and reconciliations are answered now. */
   mode: 'ok' | 'bad-gateway' | 'hang';
   /** Called before a launch order is given out; the count of askings so far for that run. */
@@ -45,6 +52,7 @@ const SCHEMAS: Readonly<Record<string, ZodType>> = {
   '/reports': nodeReportsSchema,
   '/health': nodeHealthReportSchema,
   '/usage': nodeUsageSchema,
+  '/member-looks': memberLooksSchema,
 };
 
 export async function startApiStandIn(node: string): Promise<ApiStandIn> {
@@ -58,6 +66,8 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     usages: [],
     violations: [],
     orders: new Map(),
+    engineOrders: new Map(),
+    looks: [],
     mode: 'ok',
     onOrder: (order) => order,
     answer: () => nothingToDo,
@@ -86,6 +96,11 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
       const order = known && api.onOrder(known, asked.get(key) ?? 0);
       return void (order === undefined ? send(409, {}) : send(200, launchOrderSchema.parse(order)));
     }
+    const [, instanceId] = /^\/engine-orders\/([^/]+)$/.exec(path) ?? [];
+    if (instanceId !== undefined) {
+      const order = api.engineOrders.get(instanceId);
+      return void (order === undefined ? send(404, {}) : send(200, engineOrderSchema.parse(order)));
+    }
     if (api.mode === 'hang') return;
     if (api.mode === 'bad-gateway') return void send(502, {});
     const body = JSON.parse(text) as unknown;
@@ -106,6 +121,12 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     if (path === '/usage') {
       api.usages.push(parsed.data as NodeUsage);
       return void send(200, { refused: [] });
+    }
+    if (path === '/member-looks') {
+      const { looks } = parsed.data as { looks: MemberLook[] };
+      api.looks.push(...looks);
+      const seen = looks.flatMap(({ engines }) => engines.map((engine) => engine.instanceId));
+      return void send(200, { remove: seen.filter((id) => !api.engineOrders.has(id)) });
     }
     if (path === '/reconcile') {
       const inventory = parsed.data as Reconcile;
