@@ -51,7 +51,7 @@ function step(turn: Turn, engine: Engine, book: RoomBook): void {
   const blind = engine.on.filter(isBlind);
   if (blind.length > 0) {
     const holes = blind.map(({ name, holes }) => `${name}: ${holes.join(', ')}`).join('; ');
-    return wait(turn, engine, { why: `not known: ${holes}` });
+    return wait(turn, engine, { why: `not known: ${holes}`, untilMs: null });
   }
   const lackBytes = wakeLackOf(engine, state.releases);
   if (engine.on.every((gpu) => book.holds(gpu, lackBytes))) {
@@ -126,9 +126,11 @@ function waitForNeighbours(turn: Turn, engine: Engine): void {
   const neighbours = [...new Set(engine.on.flatMap(({ tenants }) => tenants))].filter(
     (each) => each !== engine && (each.phase === 'ACTIVE' || each.phase === 'STARTING' || each.phase === 'WAKING'),
   );
+  let untilMs: number | null = null;
   const reasons = neighbours.flatMap((each) => {
     const refused = whyNotSleep(each, state);
     if (refused !== null) look(turn, refused.untilMs);
+    if (refused?.untilMs != null) untilMs = Math.min(untilMs ?? refused.untilMs, refused.untilMs);
     return refused === null ? [] : [`${each.model} ${NO_SLEEP_IN_WORDS[refused.why]}`];
   });
   const held = heldFor(turn, engine.on);
@@ -136,6 +138,7 @@ function waitForNeighbours(turn: Turn, engine: Engine): void {
   if (!state.releases) reasons.push('the pool keeps the reservations of sleepers');
   wait(turn, engine, {
     why: reasons.length === 0 ? `nobody on ${names(engine.on)} can sleep for it` : reasons.join(', '),
+    untilMs,
   });
 }
 
@@ -144,11 +147,20 @@ const heldFor = ({ state, holds }: Turn, gpus: readonly Gpu[]): readonly string[
     .filter((hold: PoolHold) => hold.gpus.some((name) => gpus.some((gpu) => gpu.name === name)))
     .map((hold) => state.snapshot.claims.find(({ id }) => id === hold.claimId)?.model ?? hold.claimId);
 
-function wait(turn: Turn, { claim, model, on }: Engine, { why }: { readonly why: string }): void {
+interface Waiting {
+  readonly why: string;
+  /** When the first of the neighbours may sleep if it stays idle; null: nobody knows. */
+  readonly untilMs: number | null;
+}
+function wait(turn: Turn, { claim, model, on }: Engine, { why, untilMs }: Waiting): void {
   give(turn, claim, {
     code: 'WaitingForRoom',
     message: `${model} waits for room: ${why}`,
-    data: { needBytes: claim.footprintBytes + claim.kvFloorBytes, gpus: on.map(({ name }) => name) },
+    data: {
+      needBytes: claim.footprintBytes + claim.kvFloorBytes,
+      gpus: on.map(({ name }) => name),
+      ...(untilMs === null ? {} : { at: new Date(untilMs).toISOString() }),
+    },
   });
 }
 
