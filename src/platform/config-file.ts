@@ -9,6 +9,8 @@ const configFileSchema = z.strictObject({
   /** Chosen free at the first start and kept: clients and bookmarks know them. */
   ports: z.record(z.string(), z.int().min(1).max(65_535)),
   controlWorkers: z.int().min(1).max(16),
+  /** Processes of the gateway, on its one port. */
+  gatewayWorkers: z.int().min(1).max(64).default(1),
   node: z.strictObject({
     name: z.string().min(1).max(63),
     group: z.string().min(1).max(63),

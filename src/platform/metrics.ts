@@ -21,13 +21,19 @@ export function countersIn(registry: Registry, prefix: string): (name: string, b
   };
 }
 
+/** A registry, or several together. */
+export interface Exposed {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
 export interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
 /** `/metrics` and `/healthz` without a key, on the loopback interface only. Port 0 takes a free one. */
-export async function startMetricsServer(registry: Registry, port: number): Promise<MetricsServer> {
+export async function startMetricsServer(registry: Exposed, port: number): Promise<MetricsServer> {
   const server = createServer((request, response) => {
     if (request.url === '/healthz') {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');

@@ -8,6 +8,7 @@ interface StateFlag {
 
 interface UpCommandFlags extends StateFlag {
   readonly controlWorkers?: number;
+  readonly gatewayWorkers?: number;
   readonly nodes?: number;
   readonly cpus?: number;
   readonly memory?: number;
@@ -46,8 +47,9 @@ function wantsJson(command: Command): boolean {
 
 async function runUp(flags: UpCommandFlags): Promise<void> {
   const [{ up }, { renderUrls }] = await Promise.all([import('./up.js'), import('./render.js')]);
-  const { controlWorkers, nodes, cpus, memory, simulatedGpus, gpuMemory } = flags;
-  const wanted = { controlWorkers, nodes, cpus, memoryBytes: memory, simulatedGpus, gpuMemoryBytes: gpuMemory };
+  const { controlWorkers, gatewayWorkers, nodes, cpus, memory, simulatedGpus, gpuMemory } = flags;
+  const sizes = { cpus, memoryBytes: memory, simulatedGpus, gpuMemoryBytes: gpuMemory };
+  const wanted = { controlWorkers, gatewayWorkers, nodes, ...sizes };
   const outcome = await up({
     stateRoot: stateDirPath(flags.state, process.env),
     flags: Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)),
@@ -109,6 +111,7 @@ function registerUp(program: Command): void {
     .description('start Berth on this machine, and wait until it serves')
     .addOption(stateOption())
     .option('--control-workers <n>', 'control workers', whole(1, 16))
+    .option('--gateway-workers <n>', 'processes of the gateway, on its one port', whole(1, 64))
     .option('--nodes <n>', 'node agents on this machine, each with the amounts below', whole(1, 16))
     .option('--cpus <n>', 'cores that a node shares out', whole(1, 4096))
     .option('--memory <size>', 'memory that a node shares out, such as 16Gi', bytes)

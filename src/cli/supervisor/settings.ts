@@ -8,6 +8,7 @@ import { which } from './programs.js';
 /** Flags of `berth up`; an unset one keeps what the state directory says, or the default at the first start. */
 export interface UpFlags {
   readonly controlWorkers?: number;
+  readonly gatewayWorkers?: number;
   /** Node agents on this machine. */
   readonly nodes?: number;
   readonly cpus?: number;
@@ -112,7 +113,8 @@ export async function settle(state: StateDir, flags: UpFlags, wantsUsualPorts: b
   const agents = Array.from({ length: node.count }, (_, index) => nodePortNames(index + 1)).flat();
   const names = [...new Set([...Object.keys(USUAL_PORTS), ...agents, ...controls])];
   const ports = await withPorts(kept?.ports ?? {}, names, wantsUsualPorts);
-  const config: ConfigFile = { version: 1, ports, controlWorkers, node };
+  const gatewayWorkers = flags.gatewayWorkers ?? kept?.gatewayWorkers ?? 1;
+  const config: ConfigFile = { version: 1, ports, controlWorkers, gatewayWorkers, node };
   writeConfigFile(state.configFile, config);
   return config;
 }

@@ -14,8 +14,9 @@ export interface ListedModel {
   readonly retryAfterSeconds?: number;
 }
 
-export function listed({ route }: ModelEntry): ListedModel {
-  const answer = answerOf(route, false);
+export function listed(entry: ModelEntry): ListedModel {
+  const { route } = entry;
+  const answer = answerOf(entry, false);
   return {
     ...{
       id: route.modelName,

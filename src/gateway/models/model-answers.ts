@@ -1,14 +1,17 @@
 import { type GatewayAnswer, gatewayAnswer, type Serving } from '../../models/gateway-answer.js';
 import type { ModelRoute } from '../../store/model-store.js';
 import type { Refusal } from './key-limits.js';
+import type { ModelEntry } from './model-entry.js';
 import type { OpenAiError } from './openai-error.js';
 
 /** What a request for this model gets now. `isRefused`: its engines take no connection, whatever the route says. */
-export function answerOf(route: ModelRoute, isRefused: boolean): GatewayAnswer {
+export function answerOf(entry: ModelEntry, isRefused: boolean): GatewayAnswer {
+  const { route } = entry;
+  const nowMs = Date.now();
   const hasTargets = route.targets.length > 0;
   const serving = route.serving === 'Active' && !hasTargets ? 'EngineStarting' : (route.serving as Serving);
   const seconds = { startSeconds: route.startSeconds, wakeSeconds: route.wakeSeconds };
-  const elapsedSeconds = Math.max(0, (Date.now() - route.phaseSinceMs) / 1000);
+  const elapsedSeconds = Math.max(0, (nowMs - entry.waitsSince(nowMs)) / 1000);
   if (isRefused && serving === 'Active') return gatewayAnswer('EngineFailed', seconds, 0);
   // A reason that this build does not know, from a newer one's ledger.
   return gatewayAnswer(serving, seconds, elapsedSeconds) ?? UNKNOWN_REASON;

@@ -73,7 +73,7 @@ export class ModelDesk {
 
   /** A route was read anew. */
   changed(entry: ModelEntry): void {
-    if (answerOf(entry.route, false).kind !== 'later') this.#holds.changed(entry);
+    if (answerOf(entry, false).kind !== 'later') this.#holds.changed(entry);
   }
 
   async close(): Promise<void> {
@@ -190,7 +190,7 @@ export class ModelDesk {
   #answerLater(call: Call, entry: ModelEntry): void {
     const { route } = entry;
     if (route.serving === GONE) return call.refuse(noModel(route.modelName));
-    const answer = answerOf(route, entry.isServing);
+    const answer = answerOf(entry, entry.isServing);
     if (answer.kind === 'forward') return call.refuse(BROKEN);
     if (answer.kind === 'later') {
       if (answer.asksWake) this.#deps.wakes.ask(entry);

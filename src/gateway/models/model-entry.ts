@@ -7,6 +7,7 @@ export class ModelEntry {
   targets: readonly Target[] = [];
   /** When its wake, or a request for it, was last told. */
   askedMs = 0;
+  #firstAskedMs: number | null = null;
   #next = 0;
 
   constructor(route: ModelRoute) {
@@ -16,10 +17,22 @@ export class ModelEntry {
   /** Takes a route that was read anew; answers the targets that are no longer in it. `make` finds one that was in it before. */
   take(route: ModelRoute, make: (place: TargetPlace) => Target): readonly Target[] {
     this.route = route;
+    if (route.serving !== 'EngineSleeping') this.#firstAskedMs = null;
     if (isSame(this.targets, route.targets)) return [];
     const before = this.targets;
     this.targets = route.targets.map((place) => before.find(isAt(place)) ?? make(place));
     return before.filter((target) => !this.targets.includes(target));
+  }
+
+  /** Since when its start or wake goes on, in ms since 1970: one that sleeps begins to wake when it is first asked for. */
+  waitsSince(nowMs: number): number {
+    const { serving, phaseSinceMs } = this.route;
+    return serving === 'EngineSleeping' ? Math.max(phaseSinceMs, this.#firstAskedMs ?? nowMs) : phaseSinceMs;
+  }
+
+  asked(nowMs: number): void {
+    this.askedMs = nowMs;
+    this.#firstAskedMs ??= nowMs;
   }
 
   get isServing(): boolean {

@@ -34,7 +34,7 @@ export class Wakes {
   ask(entry: ModelEntry): void {
     const lastRequestMs = Date.now();
     if (lastRequestMs - entry.askedMs < EACH_MS) return;
-    entry.askedMs = lastRequestMs;
+    entry.asked(lastRequestMs);
     this.#waiting.set(entry.route.claimId, { entry, lastRequestMs });
     this.#flush();
   }

@@ -39,6 +39,13 @@ describe('a model that does not serve is answered at once with its reason:', () 
     { serving: 'EngineStarting', code: 'model_starting', retryAfter: '40', more: { startSeconds: 40 } },
     { serving: 'EngineSleeping', code: 'model_asleep', retryAfter: '10', wakes: 1 },
     { serving: 'EngineSleeping', code: 'model_asleep', retryAfter: '4', more: { wakeSeconds: 3.5 }, wakes: 1 },
+    {
+      serving: 'EngineSleeping',
+      code: 'model_asleep',
+      retryAfter: '9',
+      more: { wakeSeconds: 9, phaseSinceMs: 0 },
+      wakes: 1,
+    },
     { serving: 'NoRoom', code: 'no_room', retryAfter: '10' },
     { serving: 'EngineFailed', code: 'engine_failed', retryAfter: '10' },
     { serving: 'WaitingForRoom', code: 'waiting_for_room', retryAfter: '20', wakes: 1 },
@@ -211,7 +218,7 @@ describe('a request that is forwarded', () => {
     const list = JSON.parse((await models.ask(key, undefined, { path: '/v1/models' })).text) as { data: object[] };
     expect(list.data).toEqual([
       { id: 'chat', object: 'model', created: 0, owned_by: 'default/team', state: 'active', reason: null },
-      expect.objectContaining({ id: 'org/asleep', state: 'model_asleep', retryAfterSeconds: 2 }),
+      expect.objectContaining({ id: 'org/asleep', state: 'model_asleep', retryAfterSeconds: 3 }),
     ]);
     for (const path of ['/v1/models/org/asleep', '/v1/models/org%2Fasleep'])
       expect(JSON.parse((await models.ask(key, undefined, { path })).text)).toMatchObject({ id: 'org/asleep' });
