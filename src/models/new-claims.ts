@@ -53,7 +53,8 @@ export function placeNewClaims(turn: Turn): void {
   }
 }
 
-function asksOf({ snapshot, enginesOf }: PoolState): readonly Ask[] {
+/** One whose hold has just ended without a place lets the others try first. */
+function asksOf({ snapshot, enginesOf, nowMs }: PoolState): readonly Ask[] {
   const asks: Ask[] = [];
   for (const claim of snapshot.claims) {
     if (claim.isEnding) continue;
@@ -63,8 +64,11 @@ function asksOf({ snapshot, enginesOf }: PoolState): readonly Ask[] {
       if (!isThere) asks.push({ claim, replica });
     }
   }
+  const isLate = ({ claim, replica }: Ask): number =>
+    Number(snapshot.holds.some((hold) => hold.untilMs <= nowMs && isHoldOf(hold, claim.id, replica)));
   return asks.sort(
     (a, b) =>
+      isLate(a) - isLate(b) ||
       a.claim.createdMs - b.claim.createdMs ||
       (a.claim.model === b.claim.model ? a.replica - b.replica : a.claim.model < b.claim.model ? -1 : 1),
   );
@@ -85,6 +89,7 @@ function place(turn: Turn, ask: Ask): boolean {
   const found = placeOn(turn.state, { claim, ...(own === undefined ? {} : { own }) });
   if (found === null) return false;
   dropHold(turn, ask);
+  turn.reasons.delete(claim.id);
   addEngine(turn.state, { claim, replica, on: found.gpus, movesFrom: null });
   turn.places.push({
     claimId: claim.id,
@@ -108,8 +113,7 @@ function makesRoom(turn: Turn, ask: Ask): boolean {
     sleepNext(turn, ask, { gpus, ownBytes: own.bytes });
     return true;
   }
-  const justEnded = state.snapshot.holds.some((hold) => isHoldOf(hold, ask.claim.id, ask.replica));
-  if (turn.holds.length > 0 || justEnded) return false;
+  if (turn.holds.length > 0) return false;
   const gpus = whereToMakeRoom(turn, ask);
   if (gpus === null) return false;
   const bytes = needOf(ask.claim);

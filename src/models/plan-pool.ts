@@ -5,7 +5,7 @@ import { chargeHolds, placeNewClaims } from './new-claims.js';
 import { planLimits } from './pool-limits.js';
 import { poolState } from './pool-state.js';
 import { sleepTurn } from './sleep-turn.js';
-import { openTurn } from './turn.js';
+import { openTurn, type Turn } from './turn.js';
 import { wakeTurn } from './wake-turn.js';
 
 /**
@@ -18,8 +18,11 @@ export function planPool(snapshot: PoolSnapshot, nowMs: number): PoolPlan {
   chargeHolds(turn);
   leaveTurn(turn);
   sleepTurn(turn);
-  wakeTurn(turn);
-  placeNewClaims(turn);
+  for (let decided = -1; decided < decisionsOf(turn); ) {
+    decided = decisionsOf(turn);
+    wakeTurn(turn);
+    placeNewClaims(turn);
+  }
   const { places, orders, holds, calledOff, moments } = turn;
   return {
     places,
@@ -31,3 +34,6 @@ export function planPool(snapshot: PoolSnapshot, nowMs: number): PoolPlan {
     nextLookMs: moments.length === 0 ? null : Math.min(...moments),
   };
 }
+
+/** What one decided may free room for another (a hold that is no longer needed): they are asked until nobody has more to say. */
+const decisionsOf = ({ orders, places, holds }: Turn): number => 2 * (orders.length + places.length) - holds.length;

@@ -35,6 +35,7 @@ export function orderWake(turn: Turn, engine: Engine, because: string): void {
   engine.order = 'wake';
   engine.phase = 'WAKING';
   engine.isWakeAsked = false;
+  turn.reasons.delete(engine.claim.id);
   for (const gpu of engine.on) gpu.isTouched = true;
   turn.orders.push({ instanceId: engine.id, model: engine.model, kind: 'wake', because, for: null });
 }
