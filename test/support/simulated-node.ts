@@ -7,6 +7,7 @@ import { nodeQueue } from '../../src/lifecycle/names.js';
 import type { Store } from '../../src/store/store.js';
 import type { TemporalAddress } from '../../src/temporal/connect.js';
 import type { TemporalDoor } from '../../src/temporal/door.js';
+import { type SimulatedEngines, simulatedEngines } from './simulated-engines.js';
 
 /** What a simulated node does with the next starts. Real containers stand in the agent's own tests and in the end-to-end ones. */
 export interface SimulatedBehaviour {
@@ -39,6 +40,8 @@ export interface SimulatedNode {
   readonly running: ReadonlyMap<string, number>;
   /** Sessions whose removal was asked for. */
   readonly removing: ReadonlySet<string>;
+  /** Of the pool members that "run" here. */
+  readonly engines: SimulatedEngines;
   /** `start krn…`, `notice krn…`, `remove krn…`, in order. */
   readonly log: readonly string[];
   report(report: NodeReport): Promise<void>;
@@ -56,6 +59,7 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
   const behaviour: SimulatedBehaviour = {};
   const running = new Map<string, number>();
   const log: string[] = [];
+  const engines = simulatedEngines();
   const report = async (one: NodeReport) => {
     const [result] = await store.nodes.report(name, [one]);
     if (result?.signal) await door.signalSession(result.signal);
@@ -136,7 +140,7 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
     connection,
     namespace: temporal.namespace,
     taskQueue: nodeQueue(name),
-    activities: { ...activities },
+    activities: { ...activities, ...engines.activities },
     activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
     maxHeartbeatThrottleInterval: '500ms',
     shutdownGraceTime: '1s',
@@ -153,6 +157,7 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
     behaviour,
     removing,
     running,
+    engines,
     log,
     report,
     stop: () => (stopping ??= stop()),
