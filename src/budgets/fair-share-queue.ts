@@ -47,21 +47,21 @@ export type Verdict = 'chosen' | 'passed';
  * submission. Ties: the older pending request, then the name. Unallocated work follows: least unallocated use first, then
  * submission.
  */
-export class FairShareQueue {
+export class FairShareQueue<Request extends FairShareRequest = FairShareRequest> {
   readonly #index: TreeIndex;
   /** By number of the budget. */
   readonly #loads: Float64Array;
-  readonly #classes: readonly PendingLeaves[];
-  readonly #unallocated: readonly FairShareRequest[];
+  readonly #classes: readonly PendingLeaves<Request>[];
+  readonly #unallocated: readonly Request[];
   #nextUnallocated = 0;
 
-  constructor(state: FairShareState, pending: readonly FairShareRequest[]) {
+  constructor(state: FairShareState, pending: readonly Request[]) {
     const { tree, claims } = state;
     this.#index = treeIndex(tree);
     this.#loads = sumsByNumber(this.#index, state.loads);
-    const claiming: FairShareRequest[] = [];
-    const without: FairShareRequest[] = [];
-    const unallocated: FairShareRequest[] = [];
+    const claiming: Request[] = [];
+    const without: Request[] = [];
+    const unallocated: Request[] = [];
     for (const request of pending) {
       const leaf = request.budgetId ?? '';
       const isCharged = isAllocated(request) && tree.byId.has(leaf) && isLeaf(tree, leaf);
@@ -78,12 +78,12 @@ export class FairShareQueue {
   }
 
   /** The next one, taken out of the queue; null at the end. Say what became of it before asking again. */
-  next(): FairShareRequest | null {
+  next(): Request | null {
     for (const { ofLeaf, heaps } of this.#classes) {
       const leaf = heaps.first();
       const queue = ofLeaf.get(leaf);
       if (queue === undefined) continue;
-      const request = queue.requests[queue.next] as FairShareRequest;
+      const request = queue.requests[queue.next] as Request;
       queue.next += 1;
       heaps.setOldest(leaf, queue.oldestFrom[queue.next] as number);
       return request;
@@ -109,8 +109,8 @@ export class FairShareQueue {
     return i === undefined ? 0 : (this.#loads[i] as number);
   }
 
-  #pendingLeaves(requests: readonly FairShareRequest[]): PendingLeaves {
-    const byLeaf = new Map<number, FairShareRequest[]>();
+  #pendingLeaves(requests: readonly Request[]): PendingLeaves<Request> {
+    const byLeaf = new Map<number, Request[]>();
     for (const request of requests) {
       const leaf = this.#index.numberOf.get(request.budgetId ?? '') as number;
       const known = byLeaf.get(leaf);
@@ -125,13 +125,13 @@ export class FairShareQueue {
 }
 
 /** Allocated requests by the number of their leaf, and which leaf is next. */
-interface PendingLeaves {
-  readonly ofLeaf: ReadonlyMap<number, LeafQueue>;
+interface PendingLeaves<Request> {
+  readonly ofLeaf: ReadonlyMap<number, LeafQueue<Request>>;
   readonly heaps: SiblingHeaps;
 }
 
-interface LeafQueue {
-  readonly requests: readonly FairShareRequest[];
+interface LeafQueue<Request> {
+  readonly requests: readonly Request[];
   /** For each place, the oldest submission from there to the end. */
   readonly oldestFrom: Float64Array;
   next: number;
@@ -141,11 +141,11 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 
 const byPriority = (a: FairShareRequest, b: FairShareRequest): number =>
   b.priority - a.priority || a.submittedMs - b.submittedMs || compareText(a.id, b.id);
 
-function leafQueue(own: FairShareRequest[]): LeafQueue {
+function leafQueue<Request extends FairShareRequest>(own: Request[]): LeafQueue<Request> {
   const requests = own.sort(byPriority);
   const oldestFrom = new Float64Array(requests.length + 1).fill(Number.POSITIVE_INFINITY);
   for (let i = requests.length - 1; i >= 0; i -= 1) {
-    const { submittedMs } = requests[i] as FairShareRequest;
+    const { submittedMs } = requests[i] as Request;
     oldestFrom[i] = Math.min(submittedMs, oldestFrom[i + 1] as number);
   }
   return { requests, oldestFrom, next: 0 };

@@ -6,6 +6,7 @@ import type { Told } from './consider.js';
 import { decayOf, decayStops } from './decay.js';
 import type { Demand } from './demand.js';
 import { explainBlocked, type Refusal } from './explain-blocked.js';
+import type { Head } from './fair-share.js';
 import type { Pass } from './pass.js';
 import { type NotFound, seekerOf } from './place-now.js';
 import type { NoVictims } from './preemption.js';
@@ -80,18 +81,29 @@ function expectedOf(pass: Pass, outcome: Outcome): ExpectedStart {
     case 'unbounded':
       return { at: null, basis: unboundedBasis(pass) };
     case 'for-the-first-only':
-      return { at: null, basis: firstOnlyBasis(pass) };
+      return firstOnly(pass);
     case 'for-allocated-only':
-      return { at: null, basis: 'unknown, because unallocated work gets what allocated work leaves' };
+      return FOR_ALLOCATED_ONLY;
     case 'enough':
       return { at: null, basis: `unknown, because only the first ${RESERVATIONS_MAX} blocked sessions are looked at` };
   }
 }
 
-function firstOnlyBasis({ fairShare }: Pass): string {
-  if (fairShare === null) return 'unknown, because easy backfill keeps room for the first blocked session only';
-  const first = fairShare.head?.session.name ?? 'the first in order';
-  return `unknown, because only ${first} holds its claim time: the order changes with the budgets' use`;
+const unknown = (basis: string): ExpectedStart => ({ at: null, basis: `unknown, because ${basis}` });
+const FOR_ALLOCATED_ONLY = unknown('unallocated work gets what allocated work leaves');
+const FIRST_ONLY = unknown('easy backfill keeps room for the first blocked session only');
+/** One text for all that wait behind one head. */
+const BEHIND = new WeakMap<Head, ExpectedStart>();
+
+function firstOnly({ fairShare }: Pass): ExpectedStart {
+  if (fairShare === null) return FIRST_ONLY;
+  const text = (first: string): ExpectedStart =>
+    unknown(`only ${first} holds its claim time: the order changes with the budgets' use`);
+  const { head } = fairShare;
+  if (head === null) return text('the first in order');
+  let known = BEHIND.get(head);
+  if (known === undefined) BEHIND.set(head, (known = text(head.session.name)));
+  return known;
 }
 
 /** Why no start is known: who has no maximum runtime, if that can be seen. */
@@ -112,8 +124,16 @@ function refusalOf(pass: Pass, session: SnapshotPending, { demand, shape, notFou
     return refuseDelay({ session, where: notFound.where, reservations, nowMs: pass.clock.nowMs });
   }
   pass.unexplained.push({ index: pass.waiting.length, shape, demand, gaveUp: notFound === 'gave-up' });
-  return { reason: 'insufficient_capacity', message: '', blockers: [], violations: [], nodes: null };
+  return NOT_EXPLAINED;
 }
+
+const NOT_EXPLAINED: Refusal = {
+  reason: 'insufficient_capacity',
+  message: '',
+  blockers: [],
+  violations: [],
+  nodes: null,
+};
 
 /** Why those without room find none in what is left. A second call changes nothing. */
 export function explainAll(pass: Pass): void {
@@ -127,6 +147,11 @@ export function explainAll(pass: Pass): void {
       refusal = explainBlocked({ ...tables, group, slotOrder: policy.slotOrder, gaveUp }, demand);
       told.set(key, refusal);
     }
-    Object.assign(pass.waiting[index] as Waiting, refusal);
+    const waiting = pass.waiting[index] as Waiting;
+    waiting.reason = refusal.reason;
+    waiting.message = refusal.message;
+    waiting.blockers = refusal.blockers;
+    waiting.nodes = refusal.nodes;
+    waiting.nearest = refusal.nearest ?? null;
   }
 }

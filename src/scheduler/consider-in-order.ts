@@ -30,10 +30,9 @@ export function considerInOrder(
   const { waiting, chosen } = holdersFirst(pass, fair);
   if (last !== null && fair.order.includes(last)) return;
   orderThem(fair, waiting, chosen);
-  const byId = new Map<string, SnapshotPending>(waiting.map((session) => [session.id, session]));
   const { queue } = fair;
   for (let request = queue.next(); request !== null; request = queue.next()) {
-    const session = byId.get(request.id) as SnapshotPending;
+    const { session } = request;
     considerNext(pass, fair, session);
     if (isChosen(pass, session)) {
       queue.settle(request, 'chosen');

@@ -43,7 +43,7 @@ export interface FairShare {
   readonly collected: SnapshotPending[];
   /** In the order in which they were considered. */
   readonly order: SessionId[];
-  queue: FairShareQueue;
+  queue: FairShareQueue<SessionRequest>;
   /** Raised when the loads change: what was worked out from them is kept until then. */
   version: number;
   readonly rights: Readonly<Record<When, Map<string, { readonly version: number; readonly rights: Rights }>>>;
@@ -54,6 +54,11 @@ export interface FairShare {
   head: Head | null;
   /** Those that stay without room, in order, by their place in the pass's `waiting`. */
   readonly unplaced: Unplaced[];
+}
+
+/** A session that waits, as the order sees it. */
+export interface SessionRequest extends FairShareRequest {
+  readonly session: SnapshotPending;
 }
 
 export interface Unplaced {
@@ -172,7 +177,8 @@ const minRuntimeMsOf = ({ minRuntimeSeconds }: { readonly minRuntimeSeconds: num
   Math.round(minRuntimeSeconds * 1000);
 
 /** The session as the order sees it; it is as `pendingUnder` gave it. */
-export const requestOf = ({ kinds }: Pick<FairShare, 'kinds'>, session: SnapshotPending): FairShareRequest => ({
+export const requestOf = ({ kinds }: Pick<FairShare, 'kinds'>, session: SnapshotPending): SessionRequest => ({
+  session,
   id: session.id,
   budgetId: session.budgetId,
   minRuntimeMs: minRuntimeMsOf(session),

@@ -89,12 +89,15 @@ function freeBytes(device: SnapshotDevice): number {
 
 /** The room of a kernel that has devices by id; one that the node has no more is left out. */
 export function roomOf(node: SnapshotNode, { slots, deviceIds }: Pick<SnapshotRoom, 'slots' | 'deviceIds'>): Room {
-  const devices = deviceIds.flatMap((id) => {
-    const index = node.devices.findIndex((device) => device.id === id);
-    const device = node.devices[index];
-    if (device === undefined) return [];
-    const isShare = slots.gpuCount === 0 && device.sharing !== 'mig';
-    return [{ index, bytes: isShare ? slots.gpuMemoryBytes : device.memoryBytes }];
-  });
+  const devices: { readonly index: number; readonly bytes: number }[] = [];
+  for (const id of deviceIds) {
+    for (let index = 0; index < node.devices.length; index += 1) {
+      const device = node.devices[index] as SnapshotDevice;
+      if (device.id !== id) continue;
+      const isShare = slots.gpuCount === 0 && device.sharing !== 'mig';
+      devices.push({ index, bytes: isShare ? slots.gpuMemoryBytes : device.memoryBytes });
+      break;
+    }
+  }
   return { cpuMilli: slots.cpuMilli, memoryBytes: slots.memoryBytes, devices };
 }
