@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import autocannon from 'autocannon';
@@ -132,6 +132,7 @@ async function untilFirstByte(agent: Agent, port: number, body: string): Promise
 async function measureStreams({ port, pid }: Part): Promise<number> {
   const agent = new Agent({ pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
   const leave = new AbortController();
+  setMaxListeners(STREAMS + 1, leave.signal);
   const body = bodyOf({ stream: true, user: 'slow' });
   const streams = Array.from({ length: STREAMS }, async () => {
     const options = { origin: `http://127.0.0.1:${port}`, path: PATH, method: 'POST', headers: HEADERS, body } as const;

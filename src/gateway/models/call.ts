@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { newRequestId } from '../../platform/ids.js';
 import type { KnownKey } from './gateway-keys.js';
 import type { ModelEntry } from './model-entry.js';
 import { errorHeaders, errorText, type OpenAiError, sendError } from './openai-error.js';
+import { nextRequestId } from './request-ids.js';
 import type { Tokens } from './token-usage.js';
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -42,7 +42,7 @@ export class Call {
     this.response = response;
     this.path = path;
     const given = request.headers['x-request-id'];
-    this.requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId();
+    this.requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : nextRequestId();
   }
 
   /** `over` is called once, when nothing more goes to the client. */

@@ -9,6 +9,7 @@ import { PassingUsage, tokensIn } from './token-usage.js';
 
 /** An answer up to so long is held until it is whole, so that an engine that dies in it is a 502 with a body. */
 const WHOLE_MAX = 1 << 20;
+const STRING_MAX = 16_384;
 const NOT_PASSED = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer', 'transfer-encoding'],
   ...['upgrade', 'content-length', 'set-cookie', 'server', 'date', 'x-request-id'],
@@ -140,7 +141,9 @@ export class Forwarding implements Dispatcher.DispatchHandler {
     call.tokens = tokensIn(body);
     this.#headers.push('content-length', String(body.length));
     this.#writeHead();
-    call.response.end(body);
+    // Head and body as one string are one write; Latin-1 keeps each byte.
+    if (body.length <= STRING_MAX) call.response.end(body.toString('latin1'), 'latin1');
+    else call.response.end(body);
   }
 
   #pass(length: string | null): void {

@@ -6,9 +6,13 @@ declare module 'autocannon' {
     /** Seconds. */
     readonly duration: number;
     readonly headers: Readonly<Record<string, string>>;
+    readonly method?: 'POST';
+    readonly body?: string;
   }
   export interface Measured {
     readonly requests: { readonly average: number; readonly total: number };
+    /** Milliseconds. */
+    readonly latency: { readonly p99: number };
     readonly non2xx: number;
     readonly errors: number;
   }

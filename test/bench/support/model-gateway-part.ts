@@ -69,8 +69,8 @@ function bare(): Promise<number> {
         pool
           .stream({ path: request.url ?? '/', method: 'POST', headers, body }, (answer) => {
             const { 'content-type': type = '', 'content-length': length } = answer.headers;
-            const sized = length === undefined ? {} : { 'content-length': length };
-            return response.writeHead(answer.statusCode, { 'content-type': type, ...sized });
+            const sized = length === undefined ? {} : { 'content-length': String(length) };
+            return response.writeHead(answer.statusCode, { 'content-type': String(type), ...sized });
           })
           .catch(() => response.destroy());
       });
