@@ -1,3 +1,5 @@
+import { isLive, type Replica } from './replica.js';
+
 /** A rule on one metric: above `upAt` it asks for `step` more, below `downAt` for `step` fewer. */
 export interface MetricRule {
   readonly name: string;
@@ -36,6 +38,9 @@ export type RuleVerdict = {
   /** The count that it asks for, within the bounds; null: none. */
   readonly count: number | null;
 };
+
+/** What rules count from: those that are on their way count, those that leave do not. */
+export const currentCount = (replicas: readonly Replica[]): number => replicas.filter(isLive).length;
 
 /** Kept with its numbers, whether the count changes or not. */
 export interface ScaleDecision {

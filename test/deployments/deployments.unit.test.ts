@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type MetricRule, type ScaleGround, scaleDecision, stands } from '../../src/deployments/autoscale.js';
+import {
+  currentCount,
+  type MetricRule,
+  type ScaleGround,
+  scaleDecision,
+  stands,
+} from '../../src/deployments/autoscale.js';
 import { backOffMs } from '../../src/deployments/back-off.js';
 import { converge } from '../../src/deployments/converge.js';
+import { healthRulesOf } from '../../src/deployments/health-presets.js';
 import type { Replica } from '../../src/deployments/replica.js';
 import { type HealthEvent, type HealthRules, nextHealth, PROVISIONED } from '../../src/deployments/replica-health.js';
 
@@ -53,6 +60,20 @@ const replica = (id: string, more: Partial<Replica> = {}): Replica => ({
   ...more,
 });
 const CALM = { failures: () => ({ inARow: 0, lastMs: 0 }), nowMs: 1_000_000 };
+
+describe('health rules', () => {
+  test.each([
+    ['vllm' as const, { hasCheck: false }, { initialDelayMs: 1_800_000, failures: 10, hasCheck: true }],
+    [null, { hasCheck: false }, { initialDelayMs: 60_000, failures: 10, hasCheck: false }],
+    [
+      'tgi' as const,
+      { hasCheck: true, initialDelaySeconds: 5, failures: 2 },
+      { initialDelayMs: 5_000, failures: 2, hasCheck: true },
+    ],
+  ])('of %s', (preset, asked, rules) => {
+    expect(healthRulesOf(preset, asked)).toEqual(rules);
+  });
+});
 
 describe('convergence', () => {
   test('live counts from creation on: one that waits for a GPU is not made again', () => {
@@ -135,6 +156,11 @@ describe('autoscaling', () => {
       { rule: 'queue', says: 'missing', value: null, count: null },
     ]);
     expect(because).toBe('load is 11: 4 → 6');
+  });
+
+  test('counts those that are on their way, not those that leave', () => {
+    const on = replica('a', { route: 'PROVISIONING', health: 'unknown' });
+    expect(currentCount([on, replica('b'), replica('c', { route: 'DRAINING' })])).toBe(2);
   });
 
   const NIGHT = { name: 'night', wanted: 6, fromMinute: 22 * 60, untilMinute: 6 * 60, days: [5] };
