@@ -6,11 +6,10 @@ import type { Bytes } from './tenant.js';
  * What is left of a member's host memory: engines that are awake as they were measured together (else their footprints stand
  * in), each sleeper with what it was measured to take, and each that goes to sleep with its whole footprint.
  */
-export function hostRoomOf({ engines }: PoolState, member: SnapshotMember): Bytes {
+export function hostRoomOf({ enginesAt }: PoolState, member: SnapshotMember): Bytes {
   let asleep = 0;
   let awake = 0;
-  for (const engine of engines) {
-    if (engine.member !== member) continue;
+  for (const engine of enginesAt.get(member.sessionId) ?? []) {
     if (engine.phase === 'SLEEPING') asleep += engine.row?.hostBytes ?? weightsOf(engine);
     else {
       if (engine.order === 'sleep') asleep += weightsOf(engine);

@@ -46,7 +46,10 @@ export interface PoolState {
   readonly gpuOf: ReadonlyMap<string, Gpu>;
   /** By name. */
   readonly engines: Engine[];
+  /** By claim. */
   readonly enginesOf: ReadonlyMap<string, Engine[]>;
+  /** By member's session. */
+  readonly enginesAt: ReadonlyMap<string, Engine[]>;
 }
 
 export function poolState(snapshot: PoolSnapshot, nowMs: number): PoolState {
@@ -69,13 +72,15 @@ export function poolState(snapshot: PoolSnapshot, nowMs: number): PoolState {
   const enginesOf = new Map<string, Engine[]>(snapshot.claims.map(({ id }) => [id, []]));
   const claims = new Map(snapshot.claims.map((claim) => [claim.id, claim]));
   const engines = snapshot.instances.flatMap((row) => engineOf(row, { claims, members, gpuOf }) ?? []).sort(byName);
+  const enginesAt = new Map<string, Engine[]>(snapshot.members.map(({ sessionId }) => [sessionId, []]));
   for (const engine of engines) {
     enginesOf.get(engine.claim.id)?.push(engine);
+    enginesAt.get(engine.member.sessionId)?.push(engine);
     for (const gpu of engine.on) gpu.tenants.push(engine);
     if (engine.phase === 'STOPPING') for (const gpu of engine.on) tellLeaving(gpu, engine.model);
   }
   const releases = snapshot.policy.noWakeReserveWhileAsleep;
-  return { snapshot, nowMs, releases, gpus: [...gpuOf.values()], gpuOf, engines, enginesOf };
+  return { snapshot, nowMs, releases, gpus: [...gpuOf.values()], gpuOf, engines, enginesOf, enginesAt };
 }
 
 /** Once, also where the snapshot names it already. */
@@ -102,29 +107,49 @@ function engineOf(row: SnapshotInstance, { claims, members, gpuOf }: Known): Eng
     return null;
   }
   const phase = PHASES[row.phase];
-  return {
-    ...figuresOf(claim),
-    id: row.id,
-    claim,
-    replica: row.replica,
-    member,
-    on,
-    phase,
-    order: row.order,
-    movesFrom: row.movesFrom,
-    kvUsedBytes: row.kvUsedBytes,
-    residueBytes: row.residueBytes,
-    isWakeAsked: phase === 'SLEEPING' && claim.wakeAskedMs !== null,
-    load: loadOf(row),
-    limitBytes: row.limitBytes,
-    plannedBytes: row.plannedBytes,
-    row,
-  };
+  const engine = blank({ claim, member, on, id: row.id, replica: row.replica, movesFrom: row.movesFrom, row });
+  engine.phase = phase;
+  engine.order = row.order;
+  engine.kvUsedBytes = row.kvUsedBytes;
+  engine.residueBytes = row.residueBytes;
+  engine.isWakeAsked = phase === 'SLEEPING' && claim.wakeAskedMs !== null;
+  engine.load = loadOf(row);
+  engine.limitBytes = row.limitBytes;
+  engine.plannedBytes = row.plannedBytes;
+  return engine;
 }
+
+type Identity = Pick<Engine, 'claim' | 'member' | 'on' | 'id' | 'replica' | 'movesFrom' | 'row'>;
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+const NO_LOAD: EngineLoad = { running: 0, waiting: 0 };
+
+/** One shape for all, written out: a turn makes hundreds, and reads them thousands of times. */
+const blank = ({ claim, member, on, id, replica, movesFrom, row }: Identity): Writable<Engine> => ({
+  id,
+  model: claim.model,
+  phase: 'STARTING',
+  order: 'start',
+  footprintBytes: claim.footprintBytes,
+  kvFloorBytes: claim.kvFloorBytes,
+  kvMaxBytes: claim.kvMaxBytes,
+  priority: claim.priority,
+  kvUsedBytes: 0,
+  residueBytes: null,
+  isWakeAsked: false,
+  load: NO_LOAD,
+  limitBytes: null,
+  plannedBytes: null,
+  claim,
+  replica,
+  member,
+  on,
+  movesFrom,
+  row,
+});
 
 /** Only one that serves has a load to be read. */
 function loadOf({ phase, running, waiting }: SnapshotInstance): EngineLoad | null {
-  if (phase !== 'ACTIVE') return { running: 0, waiting: 0 };
+  if (phase !== 'ACTIVE') return NO_LOAD;
   return running === null || waiting === null ? null : { running, waiting };
 }
 
@@ -138,14 +163,6 @@ const PHASES: Readonly<Record<InstancePhase, TenantPhase>> = {
   FAILED: 'STOPPING',
 };
 
-const figuresOf = ({ model, footprintBytes, kvFloorBytes, kvMaxBytes, priority }: SnapshotClaim) => ({
-  model,
-  footprintBytes,
-  kvFloorBytes,
-  kvMaxBytes,
-  priority,
-});
-
 /** Stands for the id of an engine that the store has still to name. */
 export const placeKey = (claimId: string, replica: number): string => `new:${claimId}/${replica}`;
 
@@ -158,26 +175,11 @@ export interface NewEngine {
 
 /** Charged at once on each of its GPUs. */
 export function addEngine(state: PoolState, { claim, replica, on, movesFrom }: NewEngine): Engine {
-  const engine: Engine = {
-    ...figuresOf(claim),
-    id: placeKey(claim.id, replica),
-    claim,
-    replica,
-    member: on[0].member,
-    on,
-    phase: 'STARTING',
-    order: 'start',
-    movesFrom,
-    kvUsedBytes: 0,
-    residueBytes: null,
-    isWakeAsked: false,
-    load: { running: 0, waiting: 0 },
-    limitBytes: null,
-    plannedBytes: null,
-    row: null,
-  };
+  const id = placeKey(claim.id, replica);
+  const engine: Engine = blank({ claim, member: on[0].member, on, id, replica, movesFrom, row: null });
   insert(state.engines, engine);
   state.enginesOf.get(claim.id)?.push(engine);
+  state.enginesAt.get(engine.member.sessionId)?.push(engine);
   for (const gpu of on) {
     insert(gpu.tenants, engine);
     gpu.isTouched = true;

@@ -48,30 +48,36 @@ export function makeRoomAfterMs(claim: SnapshotClaim, policy: PoolPolicy): numbe
   return Math.min(MAKE_ROOM_AFTER_MS, sleepAfterMs(claim, policy) ?? MAKE_ROOM_AFTER_MS);
 }
 
-/** Why it does not sleep whoever asks, now or for good. A load that could not be read is not idle. */
-export function whyNeverAsleepNow(engine: Engine, state: PoolState): SleepRefusal | null {
+/** Why it does not sleep whoever asks, now or for good. */
+export const whyNeverAsleepNow = (engine: Engine, state: PoolState): SleepRefusal | null =>
+  whyNotIdle(engine, state) ?? whyNoHost(engine, state);
+
+const whyNoHost = (engine: Engine, state: PoolState): SleepRefusal | null =>
+  hostRoomOf(state, engine.member) < weightsOf(engine) ? refusal('host-memory') : null;
+
+/** A load that could not be read is not idle. */
+function whyNotIdle(engine: Engine, state: PoolState): SleepRefusal | null {
   const { phase, order, claim, row, load } = engine;
   if (phase !== 'ACTIVE' || order !== null || row === null) return refusal('not-awake');
   if (claim.pinned) return refusal('pinned');
   if (claim.wakeAskedMs !== null) return refusal('wanted');
   if (row.idleSinceMs === null || load === null || load.running + load.waiting > 0) return refusal('serves');
   if (row.noSleepBeforeMs !== null && row.noSleepBeforeMs > state.nowMs) return refusal('tried', row.noSleepBeforeMs);
-  if (successorOf(state, engine) !== undefined) return refusal('not-awake');
-  return hostRoomOf(state, engine.member) < weightsOf(engine) ? refusal('host-memory') : null;
+  return successorOf(state, engine) === undefined ? null : refusal('not-awake');
 }
 
 /** Why it may not be put to sleep for another; null: it may. */
 export function whyNotSleep(engine: Engine, state: PoolState): SleepRefusal | null {
   const { claim, row } = engine;
-  const refused = whyNeverAsleepNow(engine, state);
-  if (refused !== null && refused.why !== 'host-memory') return refused;
+  const refused = whyNotIdle(engine, state);
+  if (refused !== null) return refused;
   if (claim.neverSleeps) return refusal('never-sleeps');
   const after = makeRoomAfterMs(claim, state.snapshot.policy);
   const idleMs = (row?.idleSinceMs ?? 0) + after;
   const awakeMs = (row?.awakeSinceMs ?? 0) + (claim.minimumAwakeMs ?? after);
   const untilMs = Math.max(idleMs, awakeMs);
   if (untilMs > state.nowMs) return refusal(idleMs > state.nowMs ? 'idle-too-short' : 'awake-too-short', untilMs);
-  return refused;
+  return whyNoHost(engine, state);
 }
 
 /** The room that its sleep makes on each of its GPUs, by what it left when it slept last; not known: all but nothing stays. */

@@ -13,6 +13,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result>
   'app-proxy': () => import('./app-proxy.js'),
   'fair-share-cases': () => import('./fair-share-cases.js'),
   'model-gateway': () => import('./model-gateway.js'),
+  'models-planner': () => import('./models-planner.js'),
   'scheduling-scale': () => import('./scheduling-scale.js'),
   simulator: () => import('./simulator.js'),
   storage: () => import('./storage.js'),
