@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ModelClaim, type Pool, type PoolGpuView, ROUTES, type Route } from '../../src/contract/index.js';
+import { newNodeToken } from '../../src/platform/tokens.js';
 import { runningMember } from './pool-member.js';
 import { GIB, readyNode, startTestApi, type TestApi } from './support.js';
 
@@ -240,6 +241,9 @@ describe('with a member that runs', () => {
     const secrets = { apiKey: 'engine-key', environment: { HF_TOKEN: 'hunter2' } };
     expect(order.json()).toMatchObject({ modelName: 'changing', ...secrets });
     expect((await api.call(api.nodeToken, 'GET', '/v1/nodes/node-1/engine-orders/eng_none')).statusCode).toBe(404);
+    const { secret, hash } = newNodeToken();
+    await api.store.nodes.create({ name: 'node-2', group: 'default', zone: null, tokenHash: hash });
+    expect((await api.call(secret, 'GET', `/v1/nodes/node-2/engine-orders/${found}`)).statusCode).toBe(404);
   });
 
   test('the page of metrics has the account of each GPU, and models by phase and reason', async () => {
