@@ -12,6 +12,7 @@ import { registerKey } from './commands/key.js';
 import { registerLogin } from './commands/login.js';
 import { registerLogs } from './commands/logs.js';
 import { registerModel } from './commands/model.js';
+import { registerModelsPlan } from './commands/models-plan.js';
 import { registerNode } from './commands/node.js';
 import { registerPlan } from './commands/plan.js';
 import { registerPool } from './commands/pool.js';
@@ -52,7 +53,7 @@ const SECTIONS: readonly (readonly [heading: string, register: readonly ((progra
     'Queue and quota:',
     [registerQueue, registerQuota, registerBudget, registerHistory, registerSnapshot, registerPlan, registerSimulate],
   ],
-  ['Models:', [registerPool, registerModel, registerGpu]],
+  ['Models:', [registerPool, registerModel, registerModelsPlan, registerGpu]],
   ['Resources:', [registerGet, registerDescribe, registerNode, registerGroup, registerFolder]],
   ['People:', [registerLogin, registerContext, registerKey, registerUser, registerProject, registerDomain]],
   ['This machine:', [registerLocalCommands, registerDemo]],

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { CliError, usageError } from '../cli-error.js';
+import { usageError } from '../cli-error.js';
 import { action } from '../command-context.js';
-import { EXIT } from '../exit-codes.js';
+import { readJsonFile } from '../read-json-file.js';
 
 export function registerPlan(program: Command): void {
   program
@@ -17,30 +16,10 @@ export function registerPlan(program: Command): void {
           throw usageError(`--now: "${now}" is not a time: write 2026-11-30T13:20:00Z`);
         }
         const { planSnapshot } = await import('../plan-snapshot.js');
-        const { plan, snapshot } = planSnapshot(await readJson(file), now);
+        const { plan, snapshot } = planSnapshot(await readJsonFile(file, 'berth snapshot -f FILE'), now);
         if (out.isData) return out.data(plan);
         const { planText } = await import('../plan-text.js');
         out.line(planText(plan, snapshot));
       }),
     );
-}
-
-async function readJson(file: string): Promise<unknown> {
-  let text: string;
-  try {
-    text = file === '-' ? await readAll(process.stdin) : await readFile(file, 'utf8');
-  } catch (error) {
-    throw new CliError(`${file} cannot be read: ${error instanceof Error ? error.message : ''}`, EXIT.notFound);
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw usageError(`${file} is not JSON: ${error instanceof Error ? error.message : ''}`, 'berth snapshot -f FILE');
-  }
-}
-
-async function readAll(stream: AsyncIterable<Buffer | string>): Promise<string> {
-  let text = '';
-  for await (const chunk of stream) text += chunk.toString();
-  return text;
 }
