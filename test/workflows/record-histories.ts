@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionId } from '../../src/contract/index.js';
-import { sessionWorkflowId } from '../../src/lifecycle/names.js';
+import { modelWorkflowId, poolWorkflowId, sessionWorkflowId } from '../../src/lifecycle/names.js';
 import { type ControlPlane, historyOf, startControlPlane } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
 import { AT_ONCE, allowPreemption, gpus, running, stop } from './course.js';
+import { openPoolPlane } from './pool-plane.js';
 
 /**
  * Records one history of each course that a workflow takes, for the replay test. Run it (`npx tsx
@@ -24,6 +25,29 @@ async function preemptOnce(plane: ControlPlane, low: SessionId): Promise<void> {
   const high = await plane.submit(gpus(4, { priority: 50 }));
   await running(plane, high);
   await stop(plane, high, 0);
+}
+
+/** Two models share a GPU; the second sleeps, wakes and ends. */
+async function twoModels(
+  plane: ControlPlane,
+  name: string,
+): Promise<{ readonly claimId: string; readonly pool: string }> {
+  const pool = await openPoolPlane(plane, name);
+  const [first, second] = [`${name}-a`, `${name}-b`];
+  await plane.door.kickPool(name);
+  await eventually('its member is READY', async () => (await pool.member()) !== '');
+  await pool.look();
+  await pool.claim(first);
+  await pool.until(first, 'ACTIVE');
+  const { id } = await pool.claim(second);
+  await pool.until(second, 'ACTIVE');
+  await pool.sleep(second);
+  await pool.until(second, 'SLEEPING');
+  await pool.wake(second);
+  await pool.until(second, 'ACTIVE');
+  await pool.end(second);
+  await plane.client.workflow.getHandle(modelWorkflowId(id)).result();
+  return { claimId: id, pool: name };
 }
 
 const COURSES: Record<string, (plane: ControlPlane) => Promise<SessionId | string>> = {
@@ -116,6 +140,8 @@ const COURSES: Record<string, (plane: ControlPlane) => Promise<SessionId | strin
       warm = workflowId;
     return warm;
   },
+  'model-lives': async (plane) => modelWorkflowId((await twoModels(plane, 'lives')).claimId),
+  'pool-turns': async (plane) => poolWorkflowId((await twoModels(plane, 'turns')).pool),
   'group-plans': async () => 'group/default',
   async 'node-watched'(plane) {
     await plane.door.ensureNode('n1');
