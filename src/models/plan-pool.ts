@@ -18,7 +18,7 @@ export function planPool(snapshot: PoolSnapshot, nowMs: number): PoolPlan {
   chargeHolds(turn);
   leaveTurn(turn);
   sleepTurn(turn);
-  for (let decided = -1; decided < decisionsOf(turn); ) {
+  for (let decided = Number.NEGATIVE_INFINITY; decided < decisionsOf(turn); ) {
     decided = decisionsOf(turn);
     wakeTurn(turn);
     placeNewClaims(turn);
