@@ -67,7 +67,7 @@ export async function openPool(change: object = {}): Promise<PoolLedger> {
   return opened;
 }
 
-const NEVER = () => false;
+const NEVER: Parameters<PoolLedger['models']['recordLooks']>[2] = () => false;
 
 export const gpusOf = async ({ models }: PoolLedger): Promise<readonly string[]> =>
   ((await models.snapshot('warm'))?.gpus ?? []).map(({ name }) => name);
