@@ -2,8 +2,12 @@ import { z } from 'zod';
 
 const text = z.string().min(1);
 
-/** Of a node agent: the engines of pools, and where models' artifacts come from. */
+/** Of a node agent alone: beside what is shared out, the engines of pools and where models' artifacts come from. */
 export const ENGINE_VARIABLES = {
+  /** Where `pipe` and `log` of the node's MPS control daemon are. */
+  BERTH_NODE_MPS_DIRECTORY: text.regex(/^\//, 'must be an absolute path').optional(),
+  /** Measurements are told each so often, in one batch. */
+  BERTH_NODE_USAGE_SECONDS: z.coerce.number().min(0.5).max(600).default(60),
   /** What engines of pools do is told each so often. */
   BERTH_ENGINE_LOOK_SECONDS: z.coerce.number().min(0.2).max(60).default(10),
   /** Models' artifacts that the node keeps, at most; what engines use is never thrown away. */
@@ -23,6 +27,8 @@ export const ENGINE_VARIABLES = {
 } as const;
 
 export const ENGINE_NAMES = [
+  'BERTH_NODE_MPS_DIRECTORY',
+  'BERTH_NODE_USAGE_SECONDS',
   'BERTH_ENGINE_LOOK_SECONDS',
   'BERTH_ARTIFACT_CACHE_BYTES',
   'BERTH_HUGGINGFACE_ENDPOINT',

@@ -131,16 +131,12 @@ const VARIABLES = {
   BERTH_SIMULATED_GPUS: json(z.array(simulatedGpus)).default([]),
   /** What keeps shares of found GPUs apart: by UUID, by place as nvidia-smi counts, or `all`. MIG instances are found. */
   BERTH_NODE_SHARING: sharingRules.optional(),
-  /** Where `pipe` and `log` of the node's MPS control daemon are. */
-  BERTH_NODE_MPS_DIRECTORY: text.regex(/^\//, 'must be an absolute path').optional(),
   /** A check of the machine, as JSON: `["program","argument"]`; it fails with an exit code other than 0, or when it takes too long. */
   BERTH_NODE_HEALTH_COMMAND: command.optional(),
   BERTH_NODE_HEALTH_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(86_400).default(60),
   BERTH_NODE_HEALTH_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(3_600).default(30),
   /** So many failures in a row make the node unhealthy; one success makes it healthy again. */
   BERTH_NODE_HEALTH_FAILURES: z.coerce.number().int().min(1).max(1_000).default(3),
-  /** Measurements are told each so often, in one batch. */
-  BERTH_NODE_USAGE_SECONDS: z.coerce.number().min(0.5).max(600).default(60),
   ...ENGINE_VARIABLES,
   /** Folder of the agent: log files, what it knows of its containers. */
   BERTH_NODE_STATE: text,
@@ -233,12 +229,10 @@ const NODE = [
   'BERTH_NODE_MEMORY_BYTES',
   'BERTH_SIMULATED_GPUS',
   'BERTH_NODE_SHARING',
-  'BERTH_NODE_MPS_DIRECTORY',
   'BERTH_NODE_HEALTH_COMMAND',
   'BERTH_NODE_HEALTH_INTERVAL_SECONDS',
   'BERTH_NODE_HEALTH_TIMEOUT_SECONDS',
   'BERTH_NODE_HEALTH_FAILURES',
-  'BERTH_NODE_USAGE_SECONDS',
   ...ENGINE_NAMES,
   'BERTH_NODE_STATE',
   'BERTH_PORT_RANGE',

@@ -19,7 +19,10 @@ export interface TestMember {
   /** An order that the API gives out: F 4 GiB, limit 2 GiB, ready and asleep in tens of milliseconds. */
   readonly order: (changes?: Partial<EngineOrder>, simulated?: readonly string[]) => EngineOrder;
   /** Runs an activity as Temporal would. */
-  readonly run: <Input, Result>(activity: (input: Input) => Promise<Result>, input: Input) => Promise<Result>;
+  readonly run: <Name extends keyof EngineActivities>(
+    name: Name,
+    input: Parameters<EngineActivities[Name]>[0],
+  ) => Promise<Awaited<ReturnType<EngineActivities[Name]>>>;
   /** What the engine is told, or says, as one that drives the simulation sees it. */
   readonly tell: (port: number, knobs: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly lastLook: (instanceId: string) => MemberLook['engines'][number] | undefined;
@@ -76,7 +79,10 @@ export async function startTestMember(here: TestNode): Promise<TestMember> {
       here.api.engineOrders.set(instanceId, order);
       return order;
     },
-    run: (activity, input) => member.agent.environment.run(activity, input),
+    run: (name, input) => {
+      const activity = member.engines[name].bind(member.engines) as (given: typeof input) => Promise<never>;
+      return member.agent.environment.run(activity, input);
+    },
     tell: async (port, knobs) => {
       await fetch(`http://127.0.0.1:${port}/simulated`, { method: 'POST', body: JSON.stringify(knobs) });
     },

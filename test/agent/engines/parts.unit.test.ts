@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { residueOf } from '../../../src/agent/engines/engine-memory.js';
+import type { FoundEngine } from '../../../src/agent/engines/found-engine.js';
+import { restartPauseSeconds } from '../../../src/agent/engines/restart-budget.js';
+import { s3Headers } from '../../../src/agent/engines/s3.js';
+import { parseApps, parseUsable } from '../../../src/devices/gpu-memory.js';
+
+test('restarts: 2, 4, 8, 16, 32 s, then none; the budget refills as crashes grow old', () => {
+  const crashes: number[] = [];
+  const pauses = [0, 1, 2, 3, 4, 5].map((at) => {
+    const pause = restartPauseSeconds(crashes, at * 1000);
+    crashes.push(at * 1000);
+    return pause;
+  });
+  expect(pauses).toEqual([2, 4, 8, 16, 32, undefined]);
+  expect(restartPauseSeconds(crashes, 3_600_000)).toBe(2);
+});
+
+test('the driver’s own reserve is not usable; a process whose memory is not told is not known', () => {
+  const usable = parseUsable('GPU-1, 97871, 558\nGPU-2, [N/A], [N/A]\nGPU-3, 1024, [N/A]\n');
+  expect([...usable]).toEqual([
+    ['GPU-1', (97871 - 558) * 2 ** 20],
+    ['GPU-3', 2 ** 30],
+  ]);
+  expect(parseApps('GPU-1, 4242, 1024\nGPU-1, 7, [N/A]\nwarning, of something\n')).toEqual([
+    { gpu: 'GPU-1', pid: 4242, bytes: 2 ** 30 },
+    { gpu: 'GPU-1', pid: 7, bytes: null },
+  ]);
+});
+
+test('a residue is the most that is left on any device, and not known when one of them is not', () => {
+  const devices = ['a', 'b'].map((id) => ({ id, memoryBytes: 100, simulated: true }));
+  const engine = { devices, footprintBytes: 40 } as unknown as FoundEngine;
+  expect(residueOf(engine, { a: 42, b: 42 }, { a: 1, b: 3 })).toBe(3);
+  expect(residueOf(engine, { a: 42, b: 42 }, { a: 1, b: 41 })).toBeNull();
+  expect(residueOf(engine, null, { a: 1 })).toBeNull();
+  expect(residueOf(engine, { a: 42, b: 42 }, null)).toBeNull();
+});
+
+test('a request to S3 is signed as its documentation’s example is', () => {
+  const keys = { id: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' };
+  const url = 'https://examplebucket.s3.amazonaws.com/?max-keys=2&prefix=J';
+  const s3 = { endpoint: 'https://s3.amazonaws.com', region: 'us-east-1', keys };
+  const { authorization } = s3Headers(url, s3, new Date('2013-05-24T00:00:00Z'));
+  expect(authorization).toContain('Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7');
+  expect(s3Headers(url, { ...s3, keys: undefined })).toEqual({});
+});
