@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SimulatedPool, type SimulatedPoolSettings } from './support/simulated-pool.js';
+import { SimulatedPool } from './support/simulated-pool.js';
+import type { SimulatedPoolSettings } from './support/simulated-pool-settings.js';
 
 const GIB = 2 ** 30;
-const RUNS = Number(process.env['BERTH_PROPERTY_RUNS'] ?? 15);
+const RUNS = Number(process.env['BERTH_PROPERTY_RUNS'] ?? 80);
 
 /** Bursts, arrivals, ends, crashes and silent agents, by the seed. */
 function live(pool: SimulatedPool, models: readonly string[], seconds: number): void {

@@ -29,11 +29,12 @@ function sums(snapshot: PoolSnapshot, plan: PoolPlan, { name, usableBytes }: Gpu
   const { releases, after } = afterPlan(snapshot, plan, name);
   const figures = (claimId: string) => snapshot.claims.find(({ id }) => id === claimId);
   let promised = 0;
+  let held = 0;
   let withAsks = 0;
   let shared = 0;
   let isShared = !plan.holds.some(({ gpus }) => gpus.includes(name)) && after.length > 0;
   let awake = 0;
-  for (const { key, row, isNew } of after) {
+  for (const { key, row } of after) {
     const claim = figures(row.claimId);
     if (claim === undefined) continue;
     const need = claim.footprintBytes + claim.kvFloorBytes;
@@ -43,16 +44,21 @@ function sums(snapshot: PoolSnapshot, plan: PoolPlan, { name, usableBytes }: Gpu
       row.phase === 'SLEEPING' &&
       !plan.calledOff.some(({ claimId }) => claimId === claim.id);
     promised += residue ?? need;
+    held += residue ?? claim.footprintBytes + Math.max(claim.kvFloorBytes, row.kvUsedBytes);
     withAsks += isAsked ? need : (residue ?? need);
     shared += residue ?? claim.footprintBytes + (plan.planned[key] ?? Number.NaN);
     if (row.phase === 'STOPPING' || row.gpus.length > 1 || claim.kvMaxBytes !== null) isShared = false;
     if (row.phase !== 'SLEEPING') awake += 1;
-    if (row.kvUsedBytes > (row.plannedBytes ?? row.kvUsedBytes) || isNew === undefined) isShared = false;
   }
   if (promised > usableBytes) problems.push(`${name}: ${promised - usableBytes} bytes promised twice`);
   const placed = plan.places.some(({ gpus, movesFrom }) => movesFrom === null && gpus.includes(name));
   if (placed && withAsks > usableBytes) problems.push(`${name}: a new claim took what a wake was promised`);
-  if (isShared && awake > 0 && shared !== usableBytes)
+  // A cache that grew after its room was given away: nothing rises before it shrinks.
+  const raised = plan.limits.some(({ raise }) =>
+    raise.some(({ instanceId }) => after.some(({ key }) => key === instanceId)),
+  );
+  if (held > usableBytes && raised) problems.push(`${name}: a limit rises while caches hold more than there is`);
+  if (isShared && held <= usableBytes && awake > 0 && shared !== usableBytes)
     problems.push(`${name}: limits come to ${shared} of ${usableBytes}`);
   return problems;
 }
@@ -60,7 +66,6 @@ function sums(snapshot: PoolSnapshot, plan: PoolPlan, { name, usableBytes }: Gpu
 interface After {
   readonly key: string;
   readonly row: SnapshotInstance;
-  readonly isNew: boolean;
 }
 
 function afterPlan(
@@ -71,12 +76,11 @@ function afterPlan(
   const phases = { sleep: null, wake: 'WAKING', stop: 'STOPPING' } as const;
   const old = snapshot.instances.map((row) => {
     const order = plan.orders.find(({ instanceId }) => instanceId === row.id);
-    return { key: row.id, row: { ...row, phase: (order && phases[order.kind]) ?? row.phase }, isNew: false };
+    return { key: row.id, row: { ...row, phase: (order && phases[order.kind]) ?? row.phase } };
   });
   const [pattern] = snapshot.instances;
   const fresh = plan.places.map(({ claimId, replica, member, gpus }) => ({
     key: `new:${claimId}/${replica}`,
-    isNew: true,
     row: {
       ...(pattern ?? EMPTY),
       id: 'new',

@@ -32,11 +32,12 @@ export class SimulatedMachines {
     this.engines.delete(id);
   }
 
-  write(id: string, bytes: number): void {
+  /** Of a sleeper that the ledger wakes its whole room counts from then on. */
+  write(id: string, bytes: number, wakes: boolean): void {
     const engine = this.engines.get(id);
     if (engine === undefined) return;
     engine.segment = bytes;
-    if (engine.state === 'asleep' && bytes >= engine.floor) engine.isWaking = true;
+    if (engine.state === 'asleep' && wakes && bytes >= engine.floor) engine.isWaking = true;
     this.check(engine, `limit ${bytes}`);
   }
 

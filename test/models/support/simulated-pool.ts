@@ -3,18 +3,9 @@ import { poolSnapshotSchema } from '../../../src/contract/index.js';
 import { believableResidue } from '../../../src/models/believable-residue.js';
 import { planPool } from '../../../src/models/plan-pool.js';
 import { planProblems } from './plan-problems.js';
+import { randomOf } from './random-of.js';
 import { type SimulatedEngine, SimulatedMachines } from './simulated-machines.js';
-
-export interface SimulatedPoolSettings {
-  readonly seed: number;
-  readonly gpus: number;
-  readonly gpusPerMember: number;
-  readonly usable: number;
-  readonly releases: boolean;
-  readonly sleepAfterSeconds: number | null;
-  /** Of everything that can be lost, lie, crash or be killed: how often it is, 0–1. */
-  readonly trouble: number;
-}
+import type { SimulatedPoolSettings } from './simulated-pool-settings.js';
 
 type Claim = { -readonly [K in keyof SnapshotClaim]: SnapshotClaim[K] };
 type Row = { -readonly [K in keyof SnapshotInstance]: SnapshotInstance[K] };
@@ -31,25 +22,18 @@ export class SimulatedPool {
   readonly problems: string[] = [];
   readonly counts = { turns: 0, wakes: 0, sleeps: 0, places: 0, moves: 0 };
   trouble: number;
+  /** 0–1, the same for a seed. */
+  readonly random: () => number;
   private holds: PoolSnapshot['holds'] = [];
   private silentUntil = new Map<string, number>();
   /** Members whose last answer about limits was lost: what is in force there is not known before the next look. */
   private readonly unheard = new Set<string>();
   private ids = 0;
-  private state: number;
 
   constructor(readonly settings: SimulatedPoolSettings) {
     this.machines = new SimulatedMachines(settings.usable, settings.releases);
     this.trouble = settings.trouble;
-    this.state = settings.seed >>> 0;
-  }
-
-  /** 0–1, the same for a seed. */
-  random(): number {
-    this.state = (this.state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+    this.random = randomOf(settings.seed);
   }
 
   private goesWrong = (): boolean => this.random() < this.trouble;
@@ -181,8 +165,9 @@ export class SimulatedPool {
         if (row === undefined || (stage === raise && row.gpus.some((gpu) => failed.has(gpu)))) continue;
         const engine = this.machines.engines.get(row.id) ?? this.newEngine(row);
         const reachesNothing = this.goesWrong();
-        if (!reachesNothing) this.machines.write(row.id, toBytes);
-        if (this.goesWrong()) this.machines.write(row.id, engine.segment ?? toBytes);
+        const wakes = row.phase === 'WAKING';
+        if (!reachesNothing) this.machines.write(row.id, toBytes, wakes);
+        if (this.goesWrong()) this.machines.write(row.id, engine.segment ?? toBytes, wakes);
         const isConfirmed = engine.segment === toBytes && engine.used <= toBytes;
         if (!isConfirmed) for (const gpu of row.gpus) failed.add(gpu);
         const isAnswerLost = this.goesWrong();
