@@ -26,6 +26,8 @@ export interface LocalBerth {
 export interface MoreOfBerth {
   /** Of each node; 4 of 24 GiB that are given out whole when omitted. */
   readonly simulatedGpus?: ConfigFile['node']['simulatedGpus'];
+  /** That each node shares out; 4 GiB when omitted. */
+  readonly memoryBytes?: number;
   /** Variables that `berth up` passes on. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -42,7 +44,7 @@ export async function startBerth(name: string, nodes = 1, more: MoreOfBerth = {}
     group: 'default',
     count: nodes,
     cpus: 4,
-    memoryBytes: 4 * GIB,
+    memoryBytes: more.memoryBytes ?? 4 * GIB,
     simulatedGpus: more.simulatedGpus ?? [{ model: 'simulated', memoryBytes: 24 * GIB, count: 4 }],
   };
   writeFileSync(join(directory, 'config.yaml'), stringify({ version: 1, ports: {}, controlWorkers: 1, node }));

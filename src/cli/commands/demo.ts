@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseDurationSeconds } from '../amounts.js';
+import { parseCount, parseDurationSeconds } from '../amounts.js';
 import { action, type CommandContext, interruptSignal } from '../command-context.js';
 import type { DemoOptions } from '../demo/demo-options.js';
 
@@ -8,8 +8,14 @@ interface Flags {
   readonly image: string;
   readonly group: string;
   readonly window?: string;
+  readonly idleSeconds?: string;
+  readonly gateway?: string;
 }
-type AllOptions = DemoOptions & { readonly windowSeconds: number };
+type AllOptions = DemoOptions & {
+  readonly windowSeconds: number;
+  readonly idleSeconds: number;
+  readonly gatewayUrl: string | undefined;
+};
 type RunDemo = (options: AllOptions) => Promise<void>;
 
 const DEMOS: readonly (readonly [name: string, summary: string, load: () => Promise<RunDemo>])[] = [
@@ -43,7 +49,15 @@ const DEMOS: readonly (readonly [name: string, summary: string, load: () => Prom
     'GPU time budgets: shares converge, free work yields, a drain keeps its word',
     async () => (await import('../demo/demo-budgets.js')).demoBudgets,
   ],
+  [
+    'models',
+    'model claims: four models on one GPU are lowered, slept, woken and make room, as the gateway answers',
+    async () => (await import('../demo/demo-models.js')).demoModels,
+  ],
 ];
+
+const SHELL = ['an image with sleep and a shell', 'berth/busybox:test'] as const;
+const ENGINES = ['of the engines; made by node infra/images/simulated-engine.mjs', 'berth/simulated-engine:1'] as const;
 
 export function registerDemo(program: Command): void {
   const demo = program
@@ -58,16 +72,21 @@ export function registerDemo(program: Command): void {
         `${summary[0]?.toUpperCase()}${summary.slice(1)}. Needs an operator's key, and a group where nothing runs.`,
       )
       .option('--record <file>', 'write what was seen, as JSON')
-      .option('--image <image>', 'an image with sleep and a shell', 'berth/busybox:test')
+      .option('--image <image>', ...(name === 'models' ? ENGINES : SHELL))
       .option('--group <group>', 'resource group', 'default')
       .action(action<Flags>(async (context, { options }) => (await load())(await demoOptions(context, options))));
     if (name === 'idle') command.option('--window <time>', 'how long it has to be idle', '60s');
+    if (name === 'models') {
+      command
+        .option('--idle-seconds <n>', 'a neighbour that is idle for so long may sleep for another', '20')
+        .option('--gateway <url>', "the gateway; this machine's own when omitted");
+    }
   }
 }
 
 async function demoOptions(
   context: CommandContext,
-  { record, image, group, window = '60s' }: Flags,
+  { record, image, group, window = '60s', idleSeconds = '20', gateway }: Flags,
 ): Promise<AllOptions> {
   return {
     admin: await context.client(),
@@ -78,5 +97,7 @@ async function demoOptions(
     say: (text) => context.out.line(text),
     signal: interruptSignal(),
     windowSeconds: Math.ceil(parseDurationSeconds({ name: '--window', text: window })),
+    idleSeconds: parseCount({ name: '--idle-seconds', text: idleSeconds }, 1),
+    gatewayUrl: gateway,
   };
 }

@@ -41,10 +41,15 @@ export function takenBytes({ devices }: KnownEngine, { memoryBytes }: Look): num
   return amounts.length === devices.length ? Math.max(...amounts) : null;
 }
 
+/** The look may have found an engine that was not ready yet: what its start or wake settled says more than a load that was not read. */
+const isFromBefore = ({ phase_is_old }: KnownEngine, { running, waiting }: Look): boolean =>
+  !phase_is_old && (running === null || waiting === null);
+
 /** Idle since the last moment with anything running, waiting or completed, or a change of phase; a load that cannot be read is none. */
 function idleSince(known: KnownEngine, look: Look, phaseChanges: boolean): Sql {
   if (phaseChanges) return sql`now()`;
   const { running, waiting, completed } = look;
+  if (isFromBefore(known, look)) return sql`idle_since`;
   if (running === null || waiting === null || completed === null || running + waiting > 0) return sql`NULL`;
   return completed === (known.completed ?? 0) ? sql`coalesce(idle_since, now())` : sql`now()`;
 }
@@ -57,12 +62,15 @@ async function write(
   const phaseChanges = phase !== known.phase;
   const taken = takenBytes(known, look);
   const isAsleep = phase === 'SLEEPING';
+  const keepsLoad = isFromBefore(known, look);
   const residue = taken !== null && taken * 2 <= known.footprint_bytes ? taken : null;
   await tx.run(sql`
     UPDATE model_instances SET phase = ${phase}, phase_since = CASE WHEN ${phaseChanges} THEN now() ELSE phase_since END,
       awake_since = CASE WHEN ${phaseChanges && phase === 'ACTIVE'} THEN now() ELSE awake_since END,
       limit_bytes = CASE WHEN ${known.limit_is_old} THEN ${look.limitBytes}::bigint ELSE limit_bytes END,
-      kv_used_bytes = coalesce(${look.kvUsedBytes}::bigint, kv_used_bytes), running = ${look.running}::int, waiting = ${look.waiting}::int,
+      kv_used_bytes = coalesce(${look.kvUsedBytes}::bigint, kv_used_bytes), 
+      running = CASE WHEN ${keepsLoad} THEN running ELSE ${look.running}::int END,
+      waiting = CASE WHEN ${keepsLoad} THEN waiting ELSE ${look.waiting}::int END,
       completed = coalesce(${look.completed}::float8, completed), idle_since = ${idleSince(known, look, phaseChanges)},
       residue_bytes = CASE WHEN NOT ${isAsleep} THEN CASE WHEN ${phaseChanges} THEN NULL ELSE residue_bytes END
         WHEN ${taken === null} THEN residue_bytes ELSE ${residue}::bigint END,
