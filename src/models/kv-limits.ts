@@ -65,12 +65,13 @@ interface Uncovered {
   readonly releases: boolean;
 }
 
-/** Everyone keeps what he has where the GPU holds that (a room is held for another); else all go down to their base. */
+/** Everyone awake keeps what he has where the GPU holds that (a room is held for another); else all go down to their base. */
 function uncovered({ tenants, usableBytes }: PoolGpu, { base, most, releases }: Uncovered): readonly Bytes[] {
   let taken = 0;
   const kept = tenants.map((tenant, n) => {
     const least = base[n] ?? 0;
-    const limit = Math.min(Math.max(least, tenant.limitBytes ?? 0), least + (most[n] ?? 0));
+    const has = isDividedAsReleased(tenant, releases) ? 0 : (tenant.limitBytes ?? 0);
+    const limit = Math.min(Math.max(least, has), least + (most[n] ?? 0));
     taken += dividedHeldOf(tenant, limit, releases);
     return limit;
   });

@@ -112,7 +112,10 @@ function recordStands(gpu: Gpu, divided: ReadonlyMap<string, Bytes>, releases: b
     const share = divided.get(id) ?? 0;
     if (plannedBytes === null) return false;
     if (phase === 'SLEEPING' && plannedBytes >= share + SMALLEST_CHANGE_BYTES) return false;
-    if (isDividedAsReleased(engine, releases)) continue;
+    if (isDividedAsReleased(engine, releases)) {
+      if (plannedBytes > share && plannedBytes >= kvFloorBytes) return false;
+      continue;
+    }
     if (phase !== 'SLEEPING' && plannedBytes < kvFloorBytes) return false;
     if (plannedBytes > Math.max(kvMaxBytes ?? Number.POSITIVE_INFINITY, share)) return false;
     recorded += plannedBytes;

@@ -1,6 +1,6 @@
 import type { PoolHold } from '../contract/index.js';
 import { seconds } from './amounts.js';
-import { wakeLackOf } from './kv-limits.js';
+import { isDividedAsReleased, wakeLackOf } from './kv-limits.js';
 import { placeOn } from './place-claim.js';
 import { addEngine, type Engine, type Gpu } from './pool-state.js';
 import { isBlind, RoomBook } from './room-book.js';
@@ -9,6 +9,7 @@ import { give, look, orderSleep, orderWake, successorOf, type Turn } from './tur
 
 /** A wake that nobody waits for any more is called off. */
 export const CALL_OFF_AFTER_MS = 5 * 60_000;
+const AGAIN_MS = 1000;
 
 /**
  * One turn over the wakes that were asked for, in the order of asking. A wake whose room is there is charged before the next
@@ -53,6 +54,10 @@ function step(turn: Turn, engine: Engine, book: RoomBook): void {
     const holes = blind.map(({ name, holes }) => `${name}: ${holes.join(', ')}`).join('; ');
     return wait(turn, engine, { why: `not known: ${holes}`, untilMs: null });
   }
+  if (!isDown(engine, state.releases)) {
+    look(turn, state.nowMs + AGAIN_MS);
+    return wait(turn, engine, { why: 'its limit of before is still in force', untilMs: null });
+  }
   const lackBytes = wakeLackOf(engine, state.releases);
   if (engine.on.every((gpu) => book.holds(gpu, lackBytes))) {
     return orderWake(turn, engine, `asked for, and both rooms of ${names(engine.on)} hold it`);
@@ -61,6 +66,14 @@ function step(turn: Turn, engine: Engine, book: RoomBook): void {
   if (moves(turn, engine)) return;
   waitForNeighbours(turn, engine);
 }
+
+/**
+ * Who gave his reservation away has a limit below his floor in force, so that it is raised once his neighbours gave way: one
+ * whose old limit was not taken down yet would wake into their room.
+ */
+const isDown = (engine: Engine, releases: boolean): boolean =>
+  !isDividedAsReleased(engine, releases) ||
+  (engine.limitBytes !== null && (engine.limitBytes < engine.kvFloorBytes || engine.limitBytes <= engine.kvUsedBytes));
 
 interface Lack {
   readonly book: RoomBook;
