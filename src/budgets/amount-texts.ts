@@ -7,8 +7,9 @@ export const gpusText = (milliGpus: number): string =>
   `${round2(milliGpus / 1000)} GPU${milliGpus === 1000 ? '' : 's'}`;
 /** `2257.92 GPU-h`. */
 export const gpuHoursText = (time: GpuTime): string => `${round2(gpuHours(time))} GPU-h`;
-/** `35.28 h`: down, so that what is told to be allowed is. */
-export const hoursText = (ms: number): string => `${Math.floor((ms / HOUR_MS) * 100 + 1e-6) / 100} h`;
+/** `35.28 h`, of less than one `20 min`, `30 s`: down, so that what is told to be allowed is. */
+export const hoursText = (ms: number): string =>
+  ms > 0 && ms < HOUR_MS ? spanText(ms) : `${Math.floor((ms / HOUR_MS) * 100 + 1e-6) / 100} h`;
 
 const SPANS = [
   ['d', 86_400_000],
@@ -20,4 +21,15 @@ const SPANS = [
 export function spanText(ms: number): string {
   const [unit, size] = SPANS.find(([, length]) => ms >= length) ?? (['s', 1000] as const);
   return `${Math.floor((ms / size) * 100 + 1e-6) / 100} ${unit}`;
+}
+
+/** `29h24m`, `45m`, `30s`: exact, as the command line reads it. Whole seconds. */
+export function flagDuration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 3600), 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ] as const;
+  const told = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount}${unit}`);
+  return told.length === 0 ? '0s' : told.join('');
 }

@@ -1,5 +1,5 @@
 import type { Budget, BudgetChange } from '../contract/index.js';
-import { formatAge } from './format-amounts.js';
+import { formatAge, formatSeconds } from './format-amounts.js';
 import { gpuHours, gpus, percent, ratioText } from './gpu-time-text.js';
 import type { Shown } from './output.js';
 import type { Column } from './table.js';
@@ -34,8 +34,12 @@ export function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.map(String).join(', ');
   if (typeof value !== 'object' || value === null) return String(value);
   const told = Object.entries(value).filter(([, part]) => !isNone(part));
-  return told.map(([field, part]) => `${field} ${valueText(part)}`).join('; ') || 'none';
+  return told.map(([field, part]) => `${field} ${fieldText(field, part)}`).join('; ') || 'none';
 }
+
+/** A runtime is told as one: `4h` of 14400 seconds. */
+const fieldText = (field: string, value: unknown): string =>
+  field === 'minRuntimeCapSeconds' && typeof value === 'number' ? formatSeconds(value) : valueText(value);
 
 const isNone = (value: unknown): boolean =>
   value === null || value === undefined || (Array.isArray(value) && value.length === 0);
@@ -49,8 +53,8 @@ export const BUDGET_CHANGE: Shown<BudgetChange> = {
     { head: 'AGE', of: ({ at }, now) => formatAge(at, now) },
     { head: 'BY', of: ({ actor }) => actor },
     { head: 'FIELD', of: ({ field }) => field },
-    { head: 'BEFORE', of: ({ before }) => valueText(before) },
-    { head: 'AFTER', of: ({ after }) => valueText(after) },
+    { head: 'BEFORE', of: ({ field, before }) => fieldText(field, before) },
+    { head: 'AFTER', of: ({ field, after }) => fieldText(field, after) },
     { head: 'TIME', of: ({ at }) => at, isWide: true },
   ],
 };

@@ -10,10 +10,16 @@ export interface ContractTerms {
 }
 
 const rounded = (amount: number): number => Math.round(amount * 1000) / 1000;
-/** `2 h` where hours are whole, `90 min` where minutes are, else `10.5 s`. */
+/** `2 h`, `90 min`, `29 h 24 min`, `35 h 16 min 48 s`; below two minutes, and where seconds are not whole, `90 s`, `10.5 s`. */
 const seconds = (amount: number): string => {
-  if (amount >= 3600 && amount % 3600 === 0) return `${amount / 3600} h`;
-  return amount >= 120 && amount % 60 === 0 ? `${amount / 60} min` : `${rounded(amount)} s`;
+  if (amount < 120 || !Number.isInteger(amount)) return `${rounded(amount)} s`;
+  if (amount < 7200 && amount % 60 === 0 && amount !== 3600) return `${amount / 60} min`;
+  const parts = [
+    [Math.floor(amount / 3600), 'h'],
+    [Math.floor(amount / 60) % 60, 'min'],
+    [amount % 60, 's'],
+  ] as const;
+  return parts.flatMap(([part, unit]) => (part > 0 ? [`${part} ${unit}`] : [])).join(' ');
 };
 
 /** What a session was promised for its GPU-time, in a group that orders by fair share. */

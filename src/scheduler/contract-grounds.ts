@@ -1,4 +1,4 @@
-import { gpuHoursText, gpusText, hoursText, spanText } from '../budgets/amount-texts.js';
+import { flagDuration, gpuHoursText, gpusText, hoursText, spanText } from '../budgets/amount-texts.js';
 import type { BudgetFacts, BudgetRow } from '../budgets/budget-facts.js';
 import { type BudgetForest, findBudget, forestOf, isOpen, isOpenLeaf } from '../budgets/budget-forest.js';
 import { openClaims } from '../budgets/budget-view.js';
@@ -153,7 +153,9 @@ function capGrounds(
       : `${gpusText(milliGpus)} for ${hoursText(minRuntimeMs)} are ${gpuHoursText(milliGpus * minRuntimeMs)}, ${path} has ${gpuHoursText(allocated)} allocated in ${spanText(windowMs)}${nothingBecause(claim, presentMilliGpus)}: the largest minimum runtime is ${hoursText(largestMs)}`;
   const largestSeconds = Math.floor(largestMs / 1000);
   const hint =
-    largestSeconds > 0 ? `berth run --budget ${path} --min-runtime ${largestSeconds}s …` : 'berth budget tree';
+    largestSeconds > 0
+      ? `berth run --budget ${path} --min-runtime ${flagDuration(largestSeconds)} …`
+      : 'berth budget tree';
   return [{ code: 'quota_exceeded', pointer: '/minRuntimeSeconds', message, hint }];
 }
 

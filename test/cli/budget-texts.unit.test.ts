@@ -132,6 +132,7 @@ test.each([
   [[], 'none'],
   [['lab/a', 'lab/b'], 'lab/a, lab/b'],
   [{ weight: 3, projects: ['lab/a'], managers: [], minRuntimeCapSeconds: null }, 'weight 3; projects lab/a'],
+  [{ weight: 3, minRuntimeCapSeconds: 14_400 }, 'weight 3; minRuntimeCapSeconds 4h'],
 ])('a change of a budget is told in words: %j', (value, words) => {
   expect(valueText(value)).toBe(words);
 });

@@ -169,7 +169,7 @@ describe('a contract of a request:', () => {
     const refused = cases.flatMap(([, asked]) => contractGrounds(asked));
     expect(refused.filter(({ hint }) => hint === undefined || !hint.startsWith('berth '))).toEqual([]);
     const [cap] = contractGrounds(question({ budget: 'a/a2', minRuntimeSeconds: 48 * HOUR }, { request: gpus(64) }));
-    expect(cap?.hint).toBe('berth run --budget a/a2 --min-runtime 127008s …');
+    expect(cap?.hint).toBe('berth run --budget a/a2 --min-runtime 35h16m48s …');
   });
 
   test('the leaf is charged where it was named and may be', () => {
