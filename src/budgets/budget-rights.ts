@@ -32,18 +32,23 @@ export function maySee(forest: BudgetForest, row: BudgetRow, who: BudgetPerson):
 export const maySeePeople = (forest: BudgetForest, row: BudgetRow, who: BudgetPerson): boolean =>
   row.domainId === who.domainId || managesBelow(forest, row, who);
 
+/** Of the history what a person may see. */
+export interface ChangeSight {
+  /** All lines of budgets whose path begins with one of these. */
+  readonly tops: readonly string[];
+  /** Of other children of the root the lines of these fields. */
+  readonly openFields: readonly BudgetChange['field'][];
+}
+
 /**
- * A line of the history, which knows its budget by the path of its time: of foreign domains only what their children of the root
- * weigh, as the tree shows it. Where a name was used again, or what had it is elsewhere now, all who had it have to be one's own.
+ * A line of the history knows its budget by the path of its time: of foreign domains only what their children of the root
+ * weigh is seen, as the tree shows it. Where a name was used again, or what had it is elsewhere now, all who had it have to be
+ * one's own. null: all of it.
  */
-export function maySeeChange(
-  forest: BudgetForest,
-  { budget, field }: Pick<BudgetChange, 'budget' | 'field'>,
-  who: BudgetPerson,
-): boolean {
-  if (who.role === 'operator') return true;
-  const [top] = budget.split('/');
-  const bearers = forest.rows.filter(({ id, name }) => name === top && forest.depthOf(id) <= 1);
-  if (bearers.length > 0 && bearers.every((row) => maySeePeople(forest, row, who))) return true;
-  return !budget.includes('/') && ['weight', 'parent', 'closed'].includes(field);
+export function changeSight(forest: BudgetForest, who: BudgetPerson): ChangeSight | null {
+  if (who.role === 'operator') return null;
+  const bearers = forest.rows.filter(({ id }) => forest.depthOf(id) <= 1);
+  const foreign = new Set(bearers.filter((row) => !maySeePeople(forest, row, who)).map(({ name }) => name));
+  const tops = [...new Set(bearers.map(({ name }) => name))].filter((name) => !foreign.has(name));
+  return { tops, openFields: ['weight', 'parent', 'closed'] };
 }

@@ -1,4 +1,5 @@
 import type { BudgetFacts, BudgetGround, BudgetRow, BudgetWrite, Charge } from '../budgets/budget-facts.js';
+import type { ChangeSight } from '../budgets/budget-rights.js';
 import type {
   BudgetChange,
   BudgetId,
@@ -37,8 +38,8 @@ export interface BudgetStore extends BudgetPeriodReads {
     decide: (ground: BudgetGround) => { readonly write: BudgetWrite } | { readonly refused: Refusal },
     actor: string,
   ): Promise<{ readonly row: BudgetRow; readonly kicks: readonly string[] } | { readonly refused: Refusal }>;
-  /** Newest first, of the budget and all below it. */
-  changes(budgetId: BudgetId, page: PageQuery): Promise<Page<BudgetChange>>;
+  /** Newest first, of the budget and all below it, what `sight` lets be seen (null: all): a page is short only where it is the last. */
+  changes(budgetId: BudgetId, page: PageQuery, sight: ChangeSight | null): Promise<Page<BudgetChange>>;
   /** Largest first, of these leaves. */
   charges(leafIds: readonly BudgetId[], limit: number): Promise<readonly Charge[]>;
   settings(): Promise<BudgetSettings & { readonly etag: string }>;

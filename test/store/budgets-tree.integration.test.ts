@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BudgetId } from '../../src/contract/index.js';
 import { createStore } from '../../src/store/create-store.js';
 import { changeBudget, changing, makeBudget, openFairLedger, ROOT, startCharged, submitCharged } from './budgets.js';
-import { emptyPlan, type Ledger, openPass } from './ledger.js';
+import { emptyPlan, type Ledger, openLedger, openPass } from './ledger.js';
 import { query } from './upkeep.js';
 
 let ledger: Ledger;
@@ -28,12 +28,12 @@ describe('the tree of budgets', () => {
       kicks: ['default'],
       row: { weight: 5, etag: '2', managers: [{ path: 'default/admin' }] },
     });
-    const history = await ledger.store.budgets.changes(research, { limit: 2 });
+    const history = await ledger.store.budgets.changes(research, { limit: 2 }, null);
     expect(history.items).toMatchObject([
       { budget: 'nlp', field: 'weight', before: 1, after: 5, actor: 'admin' },
       { budget: 'nlp', field: 'created' },
     ]);
-    const rest = await ledger.store.budgets.changes(research, { limit: 9, cursor: history.nextCursor ?? '' });
+    const rest = await ledger.store.budgets.changes(research, { limit: 9, cursor: history.nextCursor ?? '' }, null);
     expect(rest.items).toMatchObject([{ budget: 'research', field: 'created' }]);
     const versions = (await ledger.store.budgets.versions(0)).filter(({ budgetId }) => budgetId === nlp);
     expect(versions).toMatchObject([
@@ -49,7 +49,7 @@ describe('the tree of budgets', () => {
       Array.from({ length: 12 }, () => changeBudget(ledger, id, ({ weight }) => ({ weight: weight + 1 }), 'weight')),
     );
     expect(await rowOf(id)).toMatchObject({ weight: 13, etag: '13' });
-    const { items } = await ledger.store.budgets.changes(id, { limit: 50 });
+    const { items } = await ledger.store.budgets.changes(id, { limit: 50 }, null);
     expect(items.filter(({ field }) => field === 'weight').map(({ after }) => after)).toEqual(
       Array.from({ length: 12 }, (_, index) => 13 - index),
     );
@@ -156,6 +156,21 @@ describe('a session of a budget', () => {
     if (again === null) throw new Error('no submission');
     expect(await ledger.store.sessions.insertPending(again, [], closed)).toMatchObject({ sessionId: known });
   });
+});
+
+test('once its group orders by fair share, what runs and names no budget is protected no longer', async () => {
+  const own = await openLedger({ gpus: 4 });
+  try {
+    const id = await startCharged(own, null, { minRuntimeSeconds: 3600 });
+    const charged = await startCharged(own, await makeBudget(own, 'kept'), { minRuntimeSeconds: 3600 });
+    const shown = async (sessionId: typeof id) => (await own.store.sessions.get(sessionId, own.admin))?.protectedUntil;
+    const [before, kept] = [await shown(id), await shown(charged)];
+    expect([typeof before, typeof kept]).toEqual(['string', 'string']);
+    await own.store.settings.patchGroup('default', { policy: { order: 'fair-share' }, ifMatch: null });
+    expect([await shown(id), await shown(charged)]).toEqual([null, kept]);
+  } finally {
+    await own.store.close();
+  }
 });
 
 test('the queue is in the order of the last pass, those who came since behind it, and so it is after a restart', async () => {

@@ -1,5 +1,5 @@
 import { type BudgetForest, findBudget } from '../../budgets/budget-forest.js';
-import { maySee, maySeeChange, maySeePeople } from '../../budgets/budget-rights.js';
+import { changeSight, maySee, maySeePeople } from '../../budgets/budget-rights.js';
 import { type BudgetSight, budgetSight, budgetView, budgetViews } from '../../budgets/budget-view.js';
 import { type BudgetCommand, type BudgetDecision, changeBudget, lookUpOf } from '../../budgets/change-budget.js';
 import type { Budget, OperationId, Page, Principal } from '../../contract/index.js';
@@ -123,8 +123,8 @@ function treeHandlers(deps: ApiDeps) {
     async listBudgetChanges({ params, query }, { principal }) {
       const sight = await sightOf(store);
       const { id } = visible(sight.forest, named(params), principal);
-      const page = await store.budgets.changes(id, query);
-      return { ...page, items: page.items.filter((item) => maySeeChange(sight.forest, item, principal)) };
+      const page = await store.budgets.changes(id, query, changeSight(sight.forest, principal));
+      return { ...page, items: [...page.items] };
     },
   } satisfies Partial<Handlers>;
 }

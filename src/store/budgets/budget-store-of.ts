@@ -18,7 +18,7 @@ export function createBudgetStore({ db }: StoreContext): BudgetStore {
       if ('refused' in changed) return changed;
       return { row: changed.row, kicks: await turnOn(db, changed.groups) };
     },
-    changes: (budgetId, page) => readChanges(db, budgetId, page),
+    changes: (budgetId, page, sight) => readChanges(db, budgetId, { page, sight }),
     charges: (leafIds, limit) => db.transaction((tx) => readCharges(tx, leafIds, limit), 'snapshot'),
     settings: () => readSettings(db),
     putSettings: async (settings, by) => {
