@@ -23,6 +23,8 @@ export class Call {
   body: Buffer = EMPTY;
   /** See `askUsage`. */
   isUsageOurs = false;
+  /** Its body is not whole yet. */
+  isReading = false;
   /** It was sent to an engine. */
   isForwarded = false;
   /** The engine failed it, or it was cut. */

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Call } from './call.js';
 import { EventStream } from './event-stream.js';
@@ -22,12 +21,16 @@ export interface ForwardingEnds {
 
 type Mode = 'waiting' | 'whole' | 'passing' | 'events';
 
-/** One try of a request at one engine: the answer goes on as it comes, no faster than the client reads. */
+/**
+ * One try of a request at one engine: the answer goes on as it comes, no faster than the client reads. undici's own calls,
+ * without the wrapper that its newer ones go through: that builds an object of headers for each answer.
+ */
 export class Forwarding implements Dispatcher.DispatchHandler {
   readonly #call: Call;
   readonly #target: Target;
   readonly #ends: ForwardingEnds;
-  #controller: Dispatcher.DispatchController | null = null;
+  #abort: ((error?: Error) => void) | null = null;
+  #resume: (() => void) | null = null;
   #mode: Mode = 'waiting';
   #status = 0;
   #headers: string[] = [];
@@ -45,44 +48,47 @@ export class Forwarding implements Dispatcher.DispatchHandler {
     call.onCut = () => this.#cut();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#call.isGone) controller.abort(new Error('the client left'));
+  onConnect(abort: (error?: Error) => void): void {
+    this.#abort = abort;
+    if (this.#call.isGone) abort(new Error('the client left'));
     else this.#call.isForwarded = true;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return;
+  onHeaders(status: number, headers: Buffer[], resume: () => void): boolean {
+    if (status < 200) return true;
     const call = this.#call;
     call.firstByteMs = performance.now();
-    this.#status = status;
     call.hasFailed = status >= 500;
-    this.#headers = passedHeaders(headers);
-    const { 'content-type': type, 'content-length': length } = headers;
-    if (type?.startsWith('text/event-stream') === true) {
+    this.#status = status;
+    this.#resume = resume;
+    const { passed, isEvents, length } = readHeaders(headers);
+    this.#headers = passed;
+    if (isEvents) {
       this.#mode = 'events';
       this.#events = new EventStream(call.isUsageOurs);
       this.#writeHead();
       call.response.flushHeaders();
-    } else if (length !== undefined && Number(length) > WHOLE_MAX) this.#pass(length);
+    } else if (Number(length) > WHOLE_MAX) this.#pass(length);
     else this.#mode = 'whole';
+    return true;
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, part: Buffer): void {
+  /** False: the engine is held back until `resume` is called. */
+  onData(part: Buffer): boolean {
     if (this.#mode === 'whole') {
       this.#parts.push(part);
       this.#bytes += part.length;
       if (this.#bytes > WHOLE_MAX) this.#pass(null);
-      return;
+      return true;
     }
     this.#usage?.pass(part);
     const out = this.#events === null ? part : this.#events.push(part);
-    if (out === null || this.#call.response.write(out)) return;
-    controller.pause();
-    this.#call.response.once('drain', () => controller.resume());
+    if (out === null || this.#call.response.write(out)) return true;
+    this.#call.response.once('drain', () => this.#resume?.());
+    return false;
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     this.#release();
     const { response } = this.#call;
     if (this.#mode === 'whole') return this.#endWhole();
@@ -92,12 +98,13 @@ export class Forwarding implements Dispatcher.DispatchHandler {
     else response.end(left);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onError(error: Error): void {
+    const wasSent = this.#abort !== null;
     this.#release();
     const call = this.#call;
     this.#readTokens();
     if (call.isGone) return;
-    if (this.#controller === null) return this.#ends.notSent(call, error);
+    if (!wasSent) return this.#ends.notSent(call, error);
     call.hasFailed = true;
     this.#breakOff(DIED_STREAMING);
   }
@@ -107,16 +114,18 @@ export class Forwarding implements Dispatcher.DispatchHandler {
     this.#target.inFlight -= 1;
     this.#call.onLeft = null;
     this.#call.onCut = null;
+    this.#abort = null;
+    this.#resume = null;
   }
 
   #left(): void {
-    this.#controller?.abort(new Error('the client left'));
+    this.#abort?.(new Error('the client left'));
   }
 
   #cut(): void {
     const error = new Error('the gateway ends');
-    if (this.#controller === null) this.#target.destroy();
-    else this.#controller.abort(error);
+    if (this.#abort === null) this.#target.destroy();
+    else this.#abort(error);
   }
 
   #breakOff(streaming: OpenAiError): void {
@@ -167,13 +176,25 @@ export class Forwarding implements Dispatcher.DispatchHandler {
   }
 }
 
-function passedHeaders(headers: IncomingHttpHeaders): string[] {
+interface ReadHeaders {
+  /** Flat: name, value, name, value. */
+  readonly passed: string[];
+  readonly isEvents: boolean;
+  readonly length: string | null;
+}
+
+/** As they came, name and value in turn. */
+function readHeaders(headers: readonly Buffer[]): ReadHeaders {
   const passed: string[] = [];
-  for (const name in headers) {
+  let isEvents = false;
+  let length: string | null = null;
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = String(headers[at]).toLowerCase();
+    if (name === 'content-length') length = String(headers[at + 1]);
     if (NOT_PASSED.has(name)) continue;
-    const value = headers[name];
-    if (typeof value === 'string') passed.push(name, value);
-    else if (value !== undefined) for (const one of value) passed.push(name, one);
+    const value = headers[at + 1]?.toString('latin1') ?? '';
+    if (name === 'content-type') isEvents = value.startsWith('text/event-stream');
+    passed.push(name, value);
   }
-  return passed;
+  return { passed, isEvents, length };
 }

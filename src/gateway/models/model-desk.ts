@@ -52,6 +52,7 @@ export class ModelDesk {
   readonly #deps: ModelDeskDeps;
   readonly #holds: Holds;
   readonly #underWay = new Set<Call>();
+  readonly #timer: NodeJS.Timeout;
   #isClosing = false;
 
   constructor(deps: ModelDeskDeps) {
@@ -62,6 +63,7 @@ export class ModelDesk {
       counted: (by) => deps.metrics.held(by),
       wake: (entry) => deps.wakes.ask(entry),
     });
+    this.#timer = setInterval(() => this.#refuseLate(), deps.options.bodyMs / 2).unref();
   }
 
   web(request: IncomingMessage, response: ServerResponse): void {
@@ -78,6 +80,7 @@ export class ModelDesk {
 
   async close(): Promise<void> {
     this.#isClosing = true;
+    clearInterval(this.#timer);
     this.#holds.close();
     const untilMs = performance.now() + this.#deps.options.drainMs;
     while (this.#underWay.size > 0 && performance.now() < untilMs) {
@@ -92,6 +95,15 @@ export class ModelDesk {
     this.#underWay.delete(call);
     recordCall(call, this.#deps);
   };
+
+  #refuseLate(): void {
+    const lateMs = performance.now() - this.#deps.options.bodyMs;
+    for (const call of this.#underWay) {
+      if (!call.isReading || call.startedMs > lateMs) continue;
+      call.isReading = false;
+      call.refuseBody(SLOW_BODY);
+    }
+  }
 
   /** Nothing that goes wrong here leaves a request without an answer. */
   #guarded(call: Call, work: () => void): void {
@@ -145,9 +157,10 @@ export class ModelDesk {
     const { options } = this.#deps;
     const encoding = call.request.headers['content-encoding'];
     if (encoding !== undefined && encoding !== 'identity') return call.refuse(ENCODED);
-    readBody(call.request, options, (body) => {
-      if (call.isGone) return;
-      if (body === 'late') return call.refuse(SLOW_BODY);
+    call.isReading = true;
+    readBody(call.request, options.bodyMaxBytes, (body) => {
+      if (call.isGone || !call.isReading) return;
+      call.isReading = false;
       if (body === 'too-large') return call.refuseBody(tooLarge(options.bodyMaxBytes));
       this.#guarded(call, () => this.#route(call, { body, path }));
     });

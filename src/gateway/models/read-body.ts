@@ -2,33 +2,34 @@ import type { IncomingMessage } from 'node:http';
 
 export interface BodyLimits {
   readonly bodyMaxBytes: number;
-  /** For all of it. */
+  /** For all of it, and half as much again: who is late is looked for, since a timer for each request would cost too much. */
   readonly bodyMs: number;
 }
 
 /** Calls `done` once; never where the client leaves before. */
 export function readBody(
   request: IncomingMessage,
-  { bodyMaxBytes, bodyMs }: BodyLimits,
-  done: (body: Buffer | 'too-large' | 'late') => void,
+  bodyMaxBytes: number,
+  done: (body: Buffer | 'too-large') => void,
 ): void {
   if (Number(request.headers['content-length'] ?? 0) > bodyMaxBytes) return done('too-large');
-  const parts: Buffer[] = [];
+  let first: Buffer | null = null;
+  let more: Buffer[] | null = null;
   let bytes = 0;
-  let isDone = false;
-  const finish = (outcome: Buffer | 'too-large' | 'late'): void => {
-    if (isDone) return;
-    isDone = true;
-    clearTimeout(timer);
-    done(outcome);
-  };
-  const timer = setTimeout(finish, bodyMs, 'late');
   request.on('data', (part: Buffer) => {
-    if (isDone) return;
+    if (bytes > bodyMaxBytes) return;
     bytes += part.length;
-    if (bytes > bodyMaxBytes) finish('too-large');
-    else parts.push(part);
+    if (bytes > bodyMaxBytes) {
+      first = null;
+      more = null;
+      done('too-large');
+    } else if (first === null) first = part;
+    else if (more === null) more = [first, part];
+    else more.push(part);
   });
-  request.on('end', () => finish(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)));
-  request.on('close', () => clearTimeout(timer));
+  request.on('end', () => {
+    if (bytes <= bodyMaxBytes) done(more === null ? (first ?? NOTHING) : Buffer.concat(more));
+  });
 }
+
+const NOTHING = Buffer.alloc(0);

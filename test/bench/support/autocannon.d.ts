@@ -4,7 +4,9 @@ declare module 'autocannon' {
     readonly url: string;
     readonly connections: number;
     /** Seconds. */
-    readonly duration: number;
+    readonly duration?: number;
+    /** Requests, in the place of a duration. */
+    readonly amount?: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly method?: 'POST';
     readonly body?: string;
