@@ -54,7 +54,7 @@ export interface ModelGateway {
 export async function createModelGateway(deps: ModelGatewayDeps): Promise<ModelGateway> {
   const { models, events, log, options } = deps;
   const { workers } = options;
-  const metrics = modelMetrics(deps.registry);
+  const metrics = modelMetrics(deps.registry, () => desk.inFlight);
   const table = await openModelTable({ ...deps, everyMs: options.tableEveryMs });
   const keys = new GatewayKeys({ models, log, workers });
   const wakes = new Wakes({ models, kickPool: deps.kickPool, log, asked: (count) => metrics.wakesAsked(count) });

@@ -73,6 +73,13 @@ export class ModelDesk {
     this.#guarded(call, () => this.#receive(call));
   }
 
+  /** Requests that an engine has. */
+  get inFlight(): number {
+    let count = 0;
+    for (const call of this.#underWay) if (call.onCut !== null) count += 1;
+    return count;
+  }
+
   /** A route was read anew. */
   changed(entry: ModelEntry): void {
     if (answerOf(entry, false).kind !== 'later') this.#holds.changed(entry);

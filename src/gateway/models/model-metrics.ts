@@ -5,14 +5,14 @@ export interface ModelMetrics {
   answered(model: string, status: number, seconds: number): void;
   firstByte(model: string, seconds: number): void;
   tokens(model: string, prompt: number, completion: number): void;
-  inFlight(by: 1 | -1): void;
   wakesAsked(count: number): void;
   held(by: 1 | -1): void;
 }
 
 const SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-export function modelMetrics(registry: Registry): ModelMetrics {
+/** `inFlight` is asked at each look. */
+export function modelMetrics(registry: Registry, inFlight: () => number): ModelMetrics {
   const registers = [registry];
   const requests = new Counter({
     name: 'berth_model_requests_total',
@@ -40,7 +40,14 @@ export function modelMetrics(registry: Registry): ModelMetrics {
     labelNames: ['model', 'kind'],
     registers,
   });
-  const inFlight = new Gauge({ name: 'berth_model_requests_in_flight', help: 'under way to engines', registers });
+  new Gauge({
+    name: 'berth_model_requests_in_flight',
+    help: 'under way to engines',
+    registers,
+    collect() {
+      this.set(inFlight());
+    },
+  });
   const wakes = new Counter({ name: 'berth_model_wakes_asked_total', help: 'told to the ledger', registers });
   const held = new Gauge({ name: 'berth_model_requests_held', help: 'waiting for their model to wake', registers });
   return {
@@ -53,7 +60,6 @@ export function modelMetrics(registry: Registry): ModelMetrics {
       if (prompt > 0) tokens.inc({ model, kind: 'prompt' }, prompt);
       if (completion > 0) tokens.inc({ model, kind: 'completion' }, completion);
     },
-    inFlight: (by) => inFlight.inc(by),
     wakesAsked: (count) => wakes.inc(count),
     held: (by) => held.inc(by),
   };

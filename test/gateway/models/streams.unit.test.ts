@@ -172,6 +172,7 @@ describe('a stream', () => {
     });
     const asked = models.ask(key, streamed());
     await until(() => engines[0]?.requests.length === 1);
+    expect(await models.metrics()).toMatch(/berth_model_requests_in_flight\{.*\} 1/);
     const closed = models.gateway.close();
     expect((await asked).text).toMatch(/"code":"upstream_failed"/);
     await closed;
