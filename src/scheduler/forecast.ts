@@ -47,6 +47,29 @@ export function forecast(snapshot: Snapshot, sessionId: string, now: Timestamp):
   return startOf(pass, session, base.group.policy);
 }
 
+/**
+ * Under fair share the starts of the first `most` in order, by one look that gives each of them its claim time: what
+ * `forecast` tells of each. Those who wait for a known time or a back-off are left out, since it looks past that for the one
+ * who asks. Empty where the group's order is another one. Changes nothing.
+ */
+export function forecastInOrder(snapshot: Snapshot, now: Timestamp, most: number): ReadonlyMap<string, ExpectedStart> {
+  const { pending, ...base } = snapshot;
+  const pass = startPass({ ...base, group: { ...base.group, policy: whileLooking(base.group.policy) } }, now);
+  const starts = new Map<string, ExpectedStart>();
+  if (pass.fairShare === null) return starts;
+  considerPage(pass, pending);
+  const considered = considerUpTo(pass, null, most);
+  const told = new Map<string, ExpectedStart>(pass.waiting.map((one) => [one.sessionId, one.expectedStart]));
+  for (const session of pending) {
+    if (!considered.has(session.id) || earliestMs(pass, session) > pass.clock.nowMs) continue;
+    const found = told.get(session.id) ?? { at: now, basis: ROOM_NOW };
+    starts.set(session.id, hindrance(pass, session) ?? found);
+  }
+  return starts;
+}
+
+const ROOM_NOW = 'there is room for it now';
+
 /** By the order of the budgets as they are now: each one ahead holds its claim time, whatever the policy lets others keep. */
 function inFairShare(pass: Pass, queue: readonly SnapshotPending[], session: SnapshotPending): ExpectedStart {
   // What holds it until a known time is not in the way of telling its start after that.
@@ -58,7 +81,7 @@ function inFairShare(pass: Pass, queue: readonly SnapshotPending[], session: Sna
       `at least ${considered.size} sessions are ahead of it, and at most ${FORECAST_AHEAD_MAX} are looked at`,
     );
   const told = pass.waiting.find(({ sessionId }) => sessionId === session.id)?.expectedStart;
-  if (told === undefined) return { at: timestampOf(earliestMs(pass, session)), basis: 'there is room for it now' };
+  if (told === undefined) return { at: timestampOf(earliestMs(pass, session)), basis: ROOM_NOW };
   return told.at === null || msOf(told.at) >= earliestMs(pass, session)
     ? told
     : { at: timestampOf(earliestMs(pass, session)), basis: `${told.basis}, not before the time that holds it` };

@@ -127,8 +127,8 @@ export function considerPage(
   return pass.blockedBy === null;
 }
 
-/** Under fair share, after the pages: up to this session in the order or the first `most`, and not those behind. Who was considered. */
-export function considerUpTo(pass: Pass, last: SessionId, most = Infinity): ReadonlySet<string> {
+/** Under fair share, after the pages: up to this session in the order or the first `most`, and not those behind. Who was considered, in order. */
+export function considerUpTo(pass: Pass, last: SessionId | null, most = Infinity): ReadonlySet<string> {
   if (pass.fairShare === null) throw new Error('the order of this group is that of its pages');
   considerInOrder(pass, pass.fairShare, { last, most });
   return new Set(pass.fairShare.order);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Budget, BudgetExplanation, Session } from '../../src/contract/index.js';
+import type { Budget, BudgetExplanation, QueueEntry, Session, Why } from '../../src/contract/index.js';
 import { pass, runningSession } from './placed.js';
 import { GIB, readyNode, session, startTestApi, type TestApi } from './support.js';
 
@@ -115,6 +115,31 @@ describe('the tree', () => {
     expect((await budget('ann', 'research/nlp')).use.claim).toBeCloseTo(0.7 * 0.75);
   });
 
+  test('tells its history in full pages of what may be seen, each line once', async () => {
+    const pagesOf = async (who: string) => {
+      const pages: string[][] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const next: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const page = (await as(who, 'GET', `/v1/budgets/root/changes?limit=2${next}`)).json<{
+          items: { budget: string; field: string }[];
+          nextCursor: string | null;
+        }>();
+        pages.push(page.items.map(({ budget: path, field }) => `${path} ${field}`));
+        cursor = page.nextCursor;
+      }
+      return pages;
+    };
+    await as('admin', 'PATCH', '/v1/budgets/foreign', { weight: 31 });
+    await as('admin', 'PATCH', '/v1/budgets/foreign', { weight: 30 });
+    const eve = await pagesOf('eve');
+    expect(eve.map(({ length }) => length)).toEqual([2, 1]);
+    expect(eve.flat()).toEqual(['foreign weight', 'foreign weight', 'foreign created']);
+    const all = (await pagesOf('admin')).flat();
+    const bob = await pagesOf('bob');
+    expect(bob.slice(0, -1).filter(({ length }) => length < 2)).toEqual([]);
+    expect(bob.flat()).toEqual(all.filter((line) => !line.startsWith('foreign') || line === 'foreign weight'));
+  });
+
   test('has settings that an operator sets, on the version that was read', async () => {
     const { etag, ...settings } = (await as('bob', 'GET', '/v1/budget-settings')).json();
     const changed = { ...settings, factors: { 'sim-24': 2 } };
@@ -136,7 +161,7 @@ describe('a submission', () => {
       403,
       '/minRuntimeSeconds',
       /4 GPUs for 48 h are 192 GPU-h, research\/vision has 117.6 GPU-h allocated in 7 d: the largest minimum runtime is 29.4 h/,
-      /berth run --budget research\/vision --min-runtime 105840s/,
+      /berth run --budget research\/vision --min-runtime 29h24m/,
     ],
     [
       'without a budget for its minimum runtime',
@@ -183,11 +208,15 @@ describe('a submission', () => {
 
 test('an explanation names the budgets that go first, the sessions and hours behind that, and who may stop it', async () => {
   const charged = { ...gpus(4), budget: 'research/nlp', minRuntimeSeconds: HOUR };
-  const first = await runningSession(api, keys['ann'] ?? '', { ...charged, name: 'greedy' });
+  const first = await runningSession(api, keys['ann'] ?? '', {
+    ...charged,
+    name: 'greedy',
+    maxRuntimeSeconds: 2 * HOUR,
+  });
   const submit = async (name: string, body: object) =>
     (await as('bob', 'POST', '/v1/sessions', session({ ...body, name }))).json<Session>();
   const second = await submit('more', charged);
-  await submit('other', { ...charged, budget: 'research/vision' });
+  await submit('other', { ...charged, budget: 'research/vision', maxRuntimeSeconds: 2 * HOUR });
   const free = await submit('free', gpus(1));
   await pass(api);
   const explain = async (who: string, id: string): Promise<BudgetExplanation> =>
@@ -203,6 +232,16 @@ test('an explanation names the budgets that go first, the sessions and hours beh
   expect(waiting.message).toMatch(
     /place 2 of 3 in default: below research research\/vision goes first: .*0 GPU-h for weight 1/,
   );
+  const { items } = (await as('bob', 'GET', '/v1/groups/default/queue')).json<{ items: QueueEntry[] }>();
+  expect(items.map(({ name }) => name)).toEqual(['other', 'more', 'free']);
+  for (const { sessionId, expectedStart } of items) {
+    const { eta, etaUnknownBecause } = (await as('bob', 'GET', `/v1/sessions/${sessionId}/why`)).json<Why>();
+    expect([expectedStart?.at, eta?.basis ?? `unknown, because ${etaUnknownBecause}`]).toEqual([
+      eta?.p90 ?? null,
+      expectedStart?.basis,
+    ]);
+  }
+  expect(items[1]?.expectedStart?.at).not.toBeNull();
   expect(waiting.ahead).toMatchObject([
     { name: 'other', because: expect.stringMatching(/research\/vision has had less/) },
   ]);

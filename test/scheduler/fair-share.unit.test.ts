@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { drainPlan } from '../../src/scheduler/drain-plan.js';
-import { forecast } from '../../src/scheduler/forecast.js';
+import { forecast, forecastInOrder } from '../../src/scheduler/forecast.js';
 import { whatIf } from '../../src/scheduler/what-if.js';
 import { NOW, node, sessionId } from './build.js';
 import { asks, decided, fairShare, runs } from './build-budgets.js';
@@ -239,6 +239,24 @@ describe('what a pass by fair share decides', () => {
     expect(decided(world).waiting('s3')?.expectedStart).toMatchObject({ at: null });
     expect(forecast(world, sessionId(2), NOW)?.at).toBe(at(180));
     expect(forecast(world, sessionId(3), NOW)?.at).toBe(at(300));
+  });
+
+  test('one look tells the first in order the start that a forecast tells each of them, but of those who wait for a time', () => {
+    const bound = { maxRuntimeSeconds: 7200 };
+    const later = asks(6, 'y', 8, 1, { ...bound, startsAt: at(30) });
+    const pending = [
+      asks(2, 'y', 8, 1, bound),
+      asks(3, 'y', 8, 1, bound),
+      asks(4, 'x', 8, 2),
+      asks(5, 'y', 64, 1),
+      later,
+    ];
+    const world = fairShare({ ...TWO, use: { x: 100 } }, { running: full, pending });
+    const starts = forecastInOrder(world, NOW, 9);
+    expect([...starts.keys()].toSorted()).toEqual([2, 3, 4, 5].map(sessionId));
+    for (const [id, start] of starts) expect(start).toEqual(forecast(world, id, NOW));
+    expect(starts.get(sessionId(3))?.at).not.toBeNull();
+    expect([...forecastInOrder(world, NOW, 1).keys()]).toEqual([sessionId(2)]);
   });
 
   test('one whose room is held goes first, and counts before all others', () => {
