@@ -30,10 +30,13 @@ export async function withStarts(
   return items.map((entry) => ({ ...entry, expectedStart: starts.get(entry.sessionId) ?? entry.expectedStart }));
 }
 
+type Start = NonNullable<QueueEntry['expectedStart']>;
+
 function startsOf(snapshot: Snapshot, lacking: readonly QueueEntry[]) {
   const inLine = lacking.filter(isInLine);
-  const known = inLine.length === 0 ? new Map() : forecastInOrder(snapshot, snapshot.takenAt, STARTS_MAX);
-  const starts = new Map<string, NonNullable<QueueEntry['expectedStart']>>();
+  const known: ReturnType<typeof forecastInOrder> =
+    inLine.length === 0 ? new Map<string, Start>() : forecastInOrder(snapshot, snapshot.takenAt, STARTS_MAX);
+  const starts = new Map<string, Start>();
   for (const { sessionId } of inLine) {
     const start = known.get(sessionId);
     if (start !== undefined) starts.set(sessionId, start);

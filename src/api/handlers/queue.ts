@@ -12,8 +12,8 @@ export function queueHandlers(deps: ApiDeps): Handlers<Ids> {
     async listQueue({ params, query }, { principal }) {
       const { policy } = found(await settings.getGroup(params.name, principal), `group ${params.name}`);
       const page = found(await planning.queue(params.name, query), `group ${params.name}`);
-      if (policy.order !== 'fair-share') return page as never;
-      return { ...page, items: await withStarts(deps, params.name, page.items) } as never;
+      if (policy.order !== 'fair-share') return { ...page, items: [...page.items] };
+      return { ...page, items: await withStarts(deps, params.name, page.items) };
     },
     getSnapshot: async ({ params }) => found(await planning.snapshot(params.name), `group ${params.name}`),
   };
