@@ -17,7 +17,7 @@ const as = (
 const claimBody = (modelName: string, more: object = {}) => ({
   modelName,
   pool: 'chat',
-  artifactUrl: 'folder://models/a',
+  artifactUrl: 'huggingface://models/a',
   perGpu: { maximumFootprint: '6Gi', kvFloor: '2Gi' },
   ...more,
 });
@@ -158,6 +158,11 @@ describe('a claim', () => {
       expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
     }
     expect((await as('eve', 'GET', '/v1/model-claims')).json().items).toEqual([]);
+  });
+
+  test('out of a folder only by who may read it', async () => {
+    const hidden = await claim('ann', 'kept', { artifactUrl: 'folder://none' });
+    expect([hidden.statusCode, hidden.json().errors[0]?.pointer]).toEqual([400, '/artifactUrl']);
   });
 
   test('changes its figures, priority, bounds and sleep, and refuses all else by name', async () => {

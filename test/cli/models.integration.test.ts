@@ -45,7 +45,7 @@ async function berth(line: string, key = bob): Promise<Ran> {
   }
 }
 const asAdmin = (line: string): Promise<Ran> => berth(line, api.adminKey);
-const CLAIM = '--pool chat --artifact folder://models/a --footprint 6Gi --kv-floor 2Gi';
+const CLAIM = '--pool chat --artifact huggingface://models/a --footprint 6Gi --kv-floor 2Gi';
 
 test('an operator makes a pool, changes what is named, and sees what it is', async () => {
   const create = 'pool create chat --image engine:1 --gpus 2 --mem 4Gi --allow default-work --sleep-after 10m';
@@ -88,7 +88,7 @@ test('a claim of a file waits, says what for, and serves', async () => {
   const figures = 'perGpu: {maximumFootprint: 6Gi, kvFloor: 2Gi}';
   writeFileSync(
     file,
-    `modelName: qwen\npool: chat\nartifactUrl: folder://models/a\n${figures}\nsleep: {afterSeconds: 60}\n`,
+    `modelName: qwen\npool: chat\nartifactUrl: huggingface://models/a\n${figures}\nsleep: {afterSeconds: 60}\n`,
   );
   expect((await berth(`model claim -f ${file} --dry-run`)).told).toMatch(/allowed; nothing was changed/);
   const waits = berth(`model claim -f ${file} --priority 2 --wait --timeout 60s`);
@@ -110,7 +110,7 @@ test('a claim of a file waits, says what for, and serves', async () => {
 
 test('a claim above every GPU fails at once and says why; with a time-out that is over, too', async () => {
   const huge = await berth(
-    'model claim huge --pool chat --artifact folder://b --footprint 30Gi --kv-floor 10Gi --wait',
+    'model claim huge --pool chat --artifact huggingface://models/b --footprint 30Gi --kv-floor 10Gi --wait',
   );
   expect([huge.code, huge.told]).toEqual([6, expect.stringMatching(/huge does not serve: .*40 GiB.*20 GiB/)]);
   await settled(api, 'chat');
@@ -118,7 +118,7 @@ test('a claim above every GPU fails at once and says why; with a time-out that i
     /TooLargeForAnyGpu\n.*\n {2}needs 40Gi: 30Gi footprint \+ 10Gi KV floor\n/,
   );
   const full = await berth(
-    'model claim wide --pool chat --artifact folder://b --footprint 15Gi --kv-floor 1Gi --wait --timeout 0.1s',
+    'model claim wide --pool chat --artifact huggingface://models/b --footprint 15Gi --kv-floor 1Gi --wait --timeout 0.1s',
   );
   expect([full.code, full.told]).toEqual([124, expect.stringMatching(/wide is PENDING after 0.1 s/)]);
 });

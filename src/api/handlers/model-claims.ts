@@ -91,8 +91,22 @@ async function askedFor(deps: ApiDeps, body: CreateModelClaim, principal: Princi
   refuseArgs(pool.engine, body.args);
   const refused = checkClaim(body, { engine: pool.engine, gpusPerMember: pool.member.gpus });
   if (refused !== null) refuse(refused);
-  return { body, project, pool };
+  const artifactUrl = await artifactOf(deps, body.artifactUrl, principal);
+  return { body: { ...body, artifactUrl }, project, pool };
 }
+
+/**
+ * A model out of a folder is read by everybody who may use the model: whoever claims it must be able to read the folder. It
+ * is named by its id from here on, since a name is one person's.
+ */
+async function artifactOf({ store }: ApiDeps, artifactUrl: string, principal: Principal): Promise<string> {
+  if (!artifactUrl.startsWith(FOLDER)) return artifactUrl;
+  const asked = artifactUrl.slice(FOLDER.length);
+  const folder = await store.folders.find(asked, principal);
+  if (folder === null) throw invalid('/artifactUrl', `there is no folder ${asked} that you may read`);
+  return `${FOLDER}${folder.id}`;
+}
+const FOLDER = 'folder://';
 
 /** What it asks for, and whether its name is free, looked at without making it. */
 export const modelClaimChecks = (deps: ApiDeps) =>

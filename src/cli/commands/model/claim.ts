@@ -18,7 +18,7 @@ win over it. Sizes: berth model suggest tells what was measured of a model that 
 
 Examples:
   berth model claim qwen --pool chat --artifact huggingface://Qwen/Qwen3-8B --footprint 30Gi --kv-floor 10Gi --wait
-  berth model claim big --pool chat --artifact folder://models/big --tensor 2 --footprint 60Gi --kv-floor 20Gi -- --max-model-len 8192
+  berth model claim big --pool chat --artifact folder://big --tensor 2 --footprint 60Gi --kv-floor 20Gi -- --max-model-len 8192
   berth model claim -f claim.yaml --dry-run`;
 
 /** What may be changed later, too. */
@@ -41,7 +41,7 @@ export function registerModelClaim(model: Command): void {
     .argument('[args...]', "after --: the engine's own arguments")
     .option('-f, --file <file>', 'YAML or JSON; - for stdin')
     .option('--pool <pool>', 'where it runs')
-    .option('--artifact <url>', 'huggingface://ORG/MODEL, https://…, s3://…, folder://NAME/path')
+    .option('--artifact <url>', 'huggingface://ORG/MODEL, https://…, s3://…, folder://NAME')
     .option('--sha256 <hex>', 'of an https:// file')
     .option('--project <project>', 'NAME or DOMAIN/NAME; your only one when omitted')
     .option('--engine <engine>', "the pool's when omitted")
