@@ -106,7 +106,8 @@ function shots({ path, operation }: (typeof operations)[number]): fc.Arbitrary<S
 
 test.each(operations)('$id never answers 5xx, and refuses with a problem', { timeout: 60_000 }, async (target) => {
   const isOfAgents =
-    target.path.startsWith('/v1/nodes/{name}/') && /register|reconcile|reports|kernels|engine-orders|member-looks/.test(target.path);
+    target.path.startsWith('/v1/nodes/{name}/') &&
+    /register|reconcile|reports|kernels|engine-orders|member-looks/.test(target.path);
   const key = isOfAgents ? api.nodeToken : api.adminKey;
   await fc.assert(
     fc.asyncProperty(shots(target), async ({ url, body, raw }) => {

@@ -124,7 +124,7 @@ describe('KV limits of a pool', () => {
       plannedBytes: null,
       phase: 'STARTING',
       order: 'start',
-    } as const;
+    } satisfies Parameters<typeof engine>[1];
     const given = {
       gpus: [device('a/0'), device('a/1')],
       claims: [claim('big', { gpusPerInstance: 2 })],
