@@ -17,7 +17,14 @@ beforeAll(async () => {
     signalSession: async ({ sessionId }: { sessionId: SessionId }) => placed.push(sessionId) > 0,
   };
   const log = { warn: () => undefined };
-  dependencies = { store: ledger.store, door: door as never, newKernelId, sealApiKey: () => Buffer.of(), log, count: () => undefined };
+  dependencies = {
+    store: ledger.store,
+    door: door as never,
+    newKernelId,
+    sealApiKey: () => Buffer.of(),
+    log,
+    count: () => undefined,
+  };
 });
 afterAll(() => ledger.store.close());
 
