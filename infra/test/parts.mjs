@@ -50,10 +50,9 @@ const named = (...names) => PROJECTS.filter(({ name }) => names.includes(name));
 
 /**
  * Side by side. What waits for containers and timers runs at full priority; what only computes takes the time that those
- * leave, so that it neither slows them nor costs time of its own.
+ * leave, so that it neither slows them nor costs much time of its own.
  */
 export const LANES = [
-  { nice: 0, parts: named('unit', 'workflow', 'integration') },
-  { nice: 0, parts: named('e2e') },
+  { nice: 0, parts: named('unit', 'workflow', 'integration', 'e2e') },
   { nice: 15, parts: [...CHECKS, ...named('property')] },
 ];
