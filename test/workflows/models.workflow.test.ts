@@ -99,6 +99,10 @@ test('one claim has the whole GPU; a second one starts only when the first has c
 async function sleepAndWake(): Promise<void> {
   await warm.sleep('b');
   await warm.until('b', 'SLEEPING');
+  await eventually('its neighbour has what it left', async () => {
+    await warm.look();
+    return (await limitsOf('a'))[0] === 2.5;
+  });
   await warm.wake('b');
   const { instances } = await warm.until('b', 'ACTIVE');
   expect(instances[0]?.routable).toBe(true);
