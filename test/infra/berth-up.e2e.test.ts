@@ -82,13 +82,18 @@ describe('berth up on real parts', () => {
   });
 
   test('heals after kill -9 of each of its processes', async () => {
+    await eventually(
+      'all are up',
+      () => (readRunStatus(state)?.children ?? []).every(({ process: running }) => running !== null),
+      60,
+    );
     for (const child of readRunStatus(state)?.children ?? []) {
       if (child.process !== null) process.kill(child.process.pid, 'SIGKILL');
     }
     await eventually(
       'all are back',
       () => (readRunStatus(state)?.children ?? []).every((child) => child.state === 'ready' && child.restarts > 0),
-      120,
+      180,
     );
     await eventually('doctor is content', async () => (await failures()).length === 0, 60);
   });
