@@ -73,8 +73,8 @@ beforeAll(async () => {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  await eventually('two workers serve', async () => (await workerPids()).length === 2 && (await isUp()), 60);
-}, 120_000);
+  await eventually('two workers serve', async () => (await workerPids()).length === 2 && (await isUp()), 180);
+}, 240_000);
 afterAll(async () => {
   await endChild(gateway, 'SIGTERM');
   await engine.close();
