@@ -37,10 +37,13 @@ const FAILED_STARTS: readonly FailedStart[] = [
   {
     what: 'a port while all of the node are taken',
     end: { ...NEVER_RAN, result: 'platform-failure', cause: 'port-taken' },
-    arrange: async ({ hostPort }) => {
-      const server = createServer().listen({ port: hostPort, host: '0.0.0.0', exclusive: true });
-      await once(server, 'listening');
-      const undo = async () => void server.close();
+    arrange: async ({ hostPorts }) => {
+      const servers = hostPorts.map((port) => createServer().listen({ port, host: '0.0.0.0', exclusive: true }));
+      // one that somebody else has is taken, too
+      await Promise.allSettled(servers.map((server) => once(server, 'listening')));
+      const undo = async () => {
+        for (const server of servers) server.close();
+      };
       return { wanted: { run: 'sleep 600', ports: [{ name: 'http', containerPort: 80 }] }, undo };
     },
   },

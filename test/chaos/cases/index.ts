@@ -7,6 +7,7 @@ import { durableTimerCases } from './durable-timers.js';
 import { engineCases } from './engines.js';
 import { failedStartCases } from './failed-starts.js';
 import { leavingCases } from './leaving.js';
+import { modelCases } from './models.js';
 import { nodeAgentCases } from './node-agent.js';
 import { supervisorCases } from './supervisor.js';
 import { workersUnderLoadCases } from './workers-under-load.js';
@@ -23,4 +24,5 @@ export const CASES: readonly ChaosCase[] = [
   ...durableTimerCases,
   ...dockerCases,
   ...leavingCases,
+  ...modelCases,
 ];

@@ -18,19 +18,23 @@ import { removeContainers } from '../../support/docker.js';
 import { eventually, freePort } from '../../support/process.js';
 import type { PrivateEngine } from './private-engine.js';
 
-export type Part = 'postgres' | 'temporal' | 'api' | 'node' | 'storage' | 'control-1';
+export type Part = 'postgres' | 'temporal' | 'api' | 'node' | 'storage' | 'gateway' | 'control-1';
 
-/** A `berth up` of the test's own: 4 CPUs, 4 simulated GPUs, one control worker, one host port for sessions. */
+/** Of one session and the engines of a pool. */
+const HOST_PORTS = 12;
+
+/** A `berth up` of the test's own: 4 CPUs, 4 simulated GPUs of 24 GiB, one control worker, some host ports. Agents look at engines each second. */
 export interface Berth {
   readonly state: StateDir;
   readonly node: string;
   /** The whole BERTH_PORT_RANGE. */
-  readonly hostPort: number;
+  readonly hostPorts: readonly number[];
   /** Its own; undefined for the machine's. */
   readonly engine: PrivateEngine | undefined;
   /** Tries again for a minute: a call of it outlives the kill of any process. */
   readonly client: Client;
   readonly apiUrl: string;
+  readonly gatewayUrl: string;
   readonly token: string;
   readonly databaseUrl: string;
   /** The ledger, read past the API. */
@@ -83,29 +87,31 @@ const patientClient = (baseUrl: string, token: string): Client =>
 
 export async function startBerth(engine?: PrivateEngine): Promise<Berth> {
   const state = stateDir(mkdtempSync(join(tmpdir(), 'berth-chaos-')));
-  const hostPort = await freePort();
+  const firstPort = await freePort();
+  const hostPorts = Array.from({ length: HOST_PORTS }, (_, index) => firstPort + index);
   const { DATABASE_URL: _database, BERTH_TEMPORAL_ADDRESS: _temporal, ...outer } = process.env;
   const env = {
     ...outer,
-    BERTH_PORT_RANGE: `${hostPort}-${hostPort}`,
+    BERTH_PORT_RANGE: `${firstPort}-${firstPort + HOST_PORTS - 1}`,
+    BERTH_ENGINE_LOOK_SECONDS: '1',
     ...(engine !== undefined && { DOCKER_HOST: engine.host }),
   };
   const up = () => berthCommand(['up', '--state', state.root, ...UP], env);
   try {
     await up();
-    return handleOf({ state, hostPort, engine, env, up });
+    return handleOf({ state, hostPorts, engine, env, up });
   } catch (error) {
     await down(state);
     throw error;
   }
 }
 
-type Started = Pick<Berth, 'state' | 'hostPort' | 'engine' | 'env' | 'up'>;
+type Started = Pick<Berth, 'state' | 'hostPorts' | 'engine' | 'env' | 'up'>;
 
 function handleOf(started: Started): Berth {
   const { state } = started;
   const installation: Installation = readInstallation(state, {});
-  const { api: apiUrl } = urlsOf(installation);
+  const { api: apiUrl, gateway: gatewayUrl } = urlsOf(installation);
   const token = readFileSync(installation.secrets.bootstrapKeyFile, 'utf8').trim();
   const url = databaseUrl(installation);
   const store = createStore({ connectionString: url });
@@ -114,6 +120,7 @@ function handleOf(started: Started): Berth {
     node: installation.config.node.name,
     client: patientClient(apiUrl, token),
     apiUrl,
+    gatewayUrl,
     token,
     databaseUrl: url,
     store,

@@ -24,15 +24,17 @@ async function historyOf(databaseUrl: string): Promise<{ overlaps: number; owed:
 
 /** What is left over now; empty when nothing is. */
 async function leftOf(berth: Berth): Promise<Record<string, unknown>> {
-  const [open, node, audit, containers, networks, past] = await Promise.all([
+  const [open, node, audit, containers, networks, past, claims] = await Promise.all([
     berth.client.sessions.list({ open: true }).toArray(),
     berth.client.nodes.get(berth.node),
     berth.store.control.audit(),
     containersOf(berth),
     engineOf(berth).listNetworks({ 'berth.node': berth.node }),
     historyOf(berth.databaseUrl),
+    berth.client.models.list().toArray(),
   ]);
   const left = {
+    modelClaims: claims.map(({ modelName, phase }) => `${modelName} ${phase}`),
     openSessions: open.map(({ id, state }) => `${id} ${state}`),
     nodeState: node.state === 'READY' ? [] : [`${node.state} ${node.stateReason}`],
     used: Object.entries(node.used).filter(([, amount]) => amount !== 0),
@@ -46,7 +48,7 @@ async function leftOf(berth: Berth): Promise<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(left).filter(([, found]) => found.length > 0));
 }
 
-/** Soon after a case: no open session, nothing reserved, a sound ledger, no container, no device ever held twice. */
+/** Soon after a case: no open session, no claim of a model, nothing reserved, a sound ledger, no container, no device ever held twice. */
 export async function closingCheck(berth: Berth): Promise<void> {
   const deadline = performance.now() + SETTLE_SECONDS * 1000;
   let left = await leftOf(berth);
