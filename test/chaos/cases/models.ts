@@ -6,9 +6,10 @@ import { engineOf } from '../support/engine-of.js';
 import { ask, claim, endPool, engineContainers, is, makePool, served, stream } from '../support/models.js';
 
 /** A pool of one GPU, what is tried on it, and its end. */
-const onPool = (title: string, run: (berth: Berth) => Promise<void>, seconds = 25): ChaosCase => ({
+const onPool = (title: string, run: (berth: Berth) => Promise<void>, seconds = 60): ChaosCase => ({
   title: `models: ${title}`,
   seconds,
+  onlyWhole: true,
   run: async (berth) => {
     await makePool(berth);
     await run(berth);

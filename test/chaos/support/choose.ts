@@ -20,7 +20,7 @@ export interface SampleLimits {
 export function sampleOf(cases: readonly ChaosCase[], seed: number, { count, seconds }: SampleLimits): ChaosCase[] {
   const random = randomOf(seed);
   const shuffled = cases
-    .filter(({ engine }) => engine !== 'private')
+    .filter(({ engine, onlyWhole }) => engine !== 'private' && onlyWhole !== true)
     .map((one) => ({ one, key: random() }))
     .sort((a, b) => a.key - b.key);
   const chosen: ChaosCase[] = [];
