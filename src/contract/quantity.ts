@@ -24,7 +24,7 @@ export type ParsedQuantity = { readonly bytes: number } | { readonly problem: st
 
 /** `30Gi`, `1.5G`, `1048576`: exact; a part of a byte is rounded up from 1 Mi on, and refused below. */
 export function parseQuantity(text: string): ParsedQuantity {
-  const match = /^(\d{1,20})(?:\.(\d{1,20}))?\s*(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?B?$/.exec(text.trim());
+  const match = /^(\d{1,60})(?:\.(\d{1,60}))?\s*(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?B?$/.exec(text.trim());
   if (match === null) return { problem: /^-\d/.test(text.trim()) ? 'must be above 0' : AN_AMOUNT };
   const [, whole = '', fraction = '', unit = ''] = match;
   const scale = 10n ** BigInt(fraction.length);
