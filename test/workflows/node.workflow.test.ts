@@ -62,13 +62,27 @@ test('a silent node is LOST, and what was placed there ends as the platform’s 
   await plane.settled();
 }, 120_000);
 
+interface Verdict {
+  readonly verdict: string;
+  readonly retryAfterMs: number;
+}
+
 test('a node is LOST at the end of the grace, not a whole limit of silence after it', async () => {
-  const history = await plane.client.workflow.getHandle(nodeWorkflowId('n1')).fetchHistory();
-  const waits = (history.events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
-    scheduled?.activityType?.name === 'presence' ? [tsToMs(scheduled.scheduleToStartTimeout)] : [],
-  );
-  expect(waits[0]).toBe(SILENCE_MS);
-  expect(waits.some((ms) => ms > 0 && ms < SILENCE_MS)).toBe(true);
+  const { events } = await plane.client.workflow.getHandle(nodeWorkflowId('n1')).fetchHistory();
+  const waits: { readonly told: number; readonly waited: number }[] = [];
+  let told: number | null = null;
+  for (const event of events ?? []) {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    if (scheduled?.activityType?.name === 'presence') {
+      if (told !== null) waits.push({ told, waited: tsToMs(scheduled.scheduleToStartTimeout) });
+      told = null;
+    }
+    const data = event.activityTaskCompletedEventAttributes?.result?.payloads?.[0]?.data;
+    const answer = data ? (JSON.parse(Buffer.from(data).toString()) as Verdict | null) : null;
+    if (answer?.verdict === 'grace') told = answer.retryAfterMs;
+  }
+  // On a loaded machine the question may come after the grace: then nothing is waited for at all.
+  for (const { told: graceMs, waited } of waits) expect(waited).toBe(Math.max(graceMs, SILENCE_MS / 2));
 }, 120_000);
 
 test('a node that comes back and reconciles takes work again', async () => {
