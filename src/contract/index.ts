@@ -1,6 +1,7 @@
 export * from './app.js';
 export * from './budget.js';
 export * from './budget-report.js';
+export * from './deployment.js';
 export * from './engine-protocol.js';
 export * from './event.js';
 export * from './folder.js';

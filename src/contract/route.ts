@@ -20,6 +20,7 @@ export interface Route {
     | 'folders'
     | 'apps'
     | 'models'
+    | 'deployments'
     | 'tenancy'
     | 'system';
   readonly params?: z.ZodObject;
