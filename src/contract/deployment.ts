@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { autoscaleSchema, scaleDecisionSchema } from './deployment-scaling.js';
-import { deploymentTemplateSchema } from './deployment-template.js';
+import { deploymentTemplateFields, deploymentTemplateSchema } from './deployment-template.js';
 import { nameSchema, projectReferenceSchema, sessionIdSchema, timestampSchema } from './ids.js';
 import { modelNameSchema } from './model-claim.js';
 
@@ -97,7 +97,7 @@ export const revisionSchema = z
   .object({
     revision: z.int(),
     state: z.enum(['current', 'rolling-out', 'failed', 'old']),
-    template: deploymentTemplateSchema.omit({ environment: true, registryCredentials: true }),
+    template: deploymentTemplateFields.omit({ environment: true, registryCredentials: true }),
     environmentNames: z.array(z.string()),
     message: z.string().nullable().describe('why it failed'),
     createdAt: timestampSchema,
