@@ -1,10 +1,11 @@
 import { type CreateSession, createSessionSchema, type Pool } from '../../src/contract/index.js';
-import { ANCHOR_PROCESS } from '../../src/engines/segment-keeper.js';
 
 /** What tells a member's session from others, for people and for `berth ps`. */
 export const POOL_LABEL = 'berth.pool';
 
 const NAME_LENGTH_MAX = 63;
+/** For who reads the session: the agent runs its own anchor in the place of whatever a member's command is. */
+const ANCHOR_COMMAND = ['anchor'];
 /** Of a member's own end: its engines are drained before it is told to go. */
 const GRACE_SECONDS = 10;
 
@@ -24,7 +25,7 @@ export function memberSession(
     project: pool.project,
     group: pool.group,
     image,
-    ...ANCHOR_PROCESS,
+    command: ANCHOR_COMMAND,
     kernels: [{ role: 'main', slots: { cpuMilli, memoryBytes, gpuCount: gpus } }],
     ...(gpuModel === undefined ? {} : { gpuModel }),
     gracePeriodSeconds: GRACE_SECONDS,
