@@ -104,16 +104,14 @@ export async function createAgent(settings: AgentSettings, adapters: AgentAdapte
     prepare: (signal) => prepare(settings, adapters.devices, { ...parts, signal }),
     run: (signal) => runLoops(parts, signal),
     startKernels: (batch, { signal, onPhase }) =>
-      parts.turns.start(batch.sessionId, signal, (until) =>
-        startKernels(parts.deps, batch, { signal: until, onPhase }),
-      ),
+      parts.turns.run(batch.sessionId, signal, (until) => startKernels(parts.deps, batch, { signal: until, onPhase })),
     removeKernels: (removal, onPhase) => parts.removals.run(removal, () => removeKernels(parts.deps, removal, onPhase)),
     notice: parts.notices.give,
     warm: ({ images }, progress) => warmImages(parts.deps, images, progress),
     engines: parts.engines,
     afterSilence: parts.reconciler.afterSilence,
     contactMade: parts.contact.made,
-    counts: () => ({ starting: parts.turns.starting(), reportsWaiting: parts.outbox.waiting() }),
+    counts: () => ({ starting: parts.turns.running(), reportsWaiting: parts.outbox.waiting() }),
     close: async () => {
       parts.deps.probes.stopAll();
       await parts.engines.close();

@@ -40,13 +40,13 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
   const { exits, logs, cuts, engines } = removal;
   const counters = await openDeviceCounters(settings.stateDir);
   const meter = createUsageMeter({ node, api, containers, devices, counters, log }, settings.usage);
-  const turns = createTurns();
+  const turns = createTurns(() => new Error('the session is being removed'));
   const removals = createRemovals(turns, containers);
   const notices = createNotices(removal);
   const publishAddress = listenAddress(settings);
   const deps: StartDeps = { ...removal, node, api, outbox, volumes, publishAddress, mpsDirectory };
   const everyMs = settings.reconcileEveryMs === undefined ? {} : { everyMs: settings.reconcileEveryMs };
-  const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isStarting, ...everyMs });
+  const reconciler = createReconciler({ ...removal, node, api, isStarting: turns.isRunning, ...everyMs });
   const lookEveryMs = settings.contactCheckEveryMs === undefined ? {} : { everyMs: settings.contactCheckEveryMs };
   const guard: ContactGuardDeps = { node, containers, contact, notices, cuts, log, ...lookEveryMs };
   return {

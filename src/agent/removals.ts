@@ -17,10 +17,7 @@ export interface Removals {
   readonly run: <Order extends Removal>(order: Order, remove: () => Promise<void>) => Promise<void>;
 }
 
-export function createRemovals(
-  turns: Pick<Turns, 'remove'>,
-  containers: Pick<Containers, 'inspect' | 'stop'>,
-): Removals {
+export function createRemovals(turns: Pick<Turns, 'end'>, containers: Pick<Containers, 'inspect' | 'stop'>): Removals {
   /** The graces of those that are under way, by session. */
   const underWay = new Map<string, readonly number[]>();
 
@@ -48,7 +45,7 @@ export function createRemovals(
       begin(order);
       try {
         if (others.length > 0 && order.graceMs < Math.min(...others)) await cutShort(order);
-        await turns.remove(order.sessionId, remove);
+        await turns.end(order.sessionId, remove);
       } finally {
         end(order);
       }

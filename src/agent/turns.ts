@@ -1,26 +1,29 @@
 /**
- * One thing at a time a session: a removal ends the start that is under way and waits until it has let go, so that
- * nothing is created behind its back, and a start that is tried again waits for its own first try.
+ * One thing at a time a key (a session, or an engine): an end stops the steps that are under way or wait, and waits until they
+ * have let go, so that nothing is made behind its back; a step that is tried again waits for its own first try.
  */
 export interface Turns {
-  /** `signal` aborts the start; so does a removal of the same session. */
-  readonly start: <T>(sessionId: string, signal: AbortSignal, step: (signal: AbortSignal) => Promise<T>) => Promise<T>;
-  readonly remove: <T>(sessionId: string, step: () => Promise<T>) => Promise<T>;
-  readonly isStarting: (sessionId: string) => boolean;
-  readonly starting: () => number;
+  /** `signal` aborts the step; so does an end of the same key. */
+  readonly run: <T>(key: string, signal: AbortSignal, step: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+  readonly end: <T>(key: string, step: () => Promise<T>) => Promise<T>;
+  /** A step of it runs or waits. */
+  readonly isRunning: (key: string) => boolean;
+  /** Keys of which a step runs or waits. */
+  readonly running: () => number;
 }
 
 interface Queue {
   /** Settles, and never rejects, when the last one in line is done. */
   last: Promise<unknown>;
   length: number;
-  readonly starts: Set<AbortController>;
+  readonly steps: Set<AbortController>;
 }
 
-export function createTurns(): Turns {
+/** `ended`: why a step was aborted where an end came. */
+export function createTurns(ended: () => Error): Turns {
   const queues = new Map<string, Queue>();
 
-  const inTurn = async <T>(sessionId: string, queue: Queue, step: () => Promise<T>): Promise<T> => {
+  const inTurn = async <T>(key: string, queue: Queue, step: () => Promise<T>): Promise<T> => {
     queue.length += 1;
     const result = queue.last.then(step);
     queue.last = result.catch(() => undefined);
@@ -28,40 +31,37 @@ export function createTurns(): Turns {
       return await result;
     } finally {
       queue.length -= 1;
-      if (queue.length === 0) queues.delete(sessionId);
+      if (queue.length === 0) queues.delete(key);
     }
   };
 
-  const queueOf = (sessionId: string): Queue => {
-    const queue = queues.get(sessionId) ?? { last: Promise.resolve(), length: 0, starts: new Set() };
-    queues.set(sessionId, queue);
+  const queueOf = (key: string): Queue => {
+    const queue = queues.get(key) ?? { last: Promise.resolve(), length: 0, steps: new Set() };
+    queues.set(key, queue);
     return queue;
   };
 
   return {
-    start: async (sessionId, signal, step) => {
-      const queue = queueOf(sessionId);
-      const controller = new AbortController();
-      const abort = (): void => controller.abort(signal.reason);
-      signal.addEventListener('abort', abort, { once: true });
-      if (signal.aborted) abort();
-      queue.starts.add(controller);
+    run: async (key, signal, step) => {
+      const queue = queueOf(key);
+      const ending = new AbortController();
+      queue.steps.add(ending);
+      const until = AbortSignal.any([signal, ending.signal]);
       try {
-        return await inTurn(sessionId, queue, async () => {
-          controller.signal.throwIfAborted();
-          return step(controller.signal);
+        return await inTurn(key, queue, async () => {
+          until.throwIfAborted();
+          return step(until);
         });
       } finally {
-        queue.starts.delete(controller);
-        signal.removeEventListener('abort', abort);
+        queue.steps.delete(ending);
       }
     },
-    remove: (sessionId, step) => {
-      const queue = queueOf(sessionId);
-      for (const controller of queue.starts) controller.abort(new Error('the session is being removed'));
-      return inTurn(sessionId, queue, step);
+    end: (key, step) => {
+      const queue = queueOf(key);
+      for (const ending of queue.steps) ending.abort(ended());
+      return inTurn(key, queue, step);
     },
-    isStarting: (sessionId) => (queues.get(sessionId)?.starts.size ?? 0) > 0,
-    starting: () => [...queues.values()].filter((queue) => queue.starts.size > 0).length,
+    isRunning: (key) => (queues.get(key)?.steps.size ?? 0) > 0,
+    running: () => [...queues.values()].filter((queue) => queue.steps.size > 0).length,
   };
 }

@@ -160,37 +160,37 @@ describe('turns', () => {
   const never = new AbortController().signal;
 
   test('a removal ends the start of its session and waits for it', async () => {
-    const turns = createTurns();
+    const turns = createTurns(() => new Error('it ends'));
     const seen: string[] = [];
-    const starting = turns.start('s', never, async (signal) => {
+    const starting = turns.run('s', never, async (signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       seen.push('start let go');
     });
     await new Promise((resolve) => setImmediate(resolve));
-    await turns.remove('s', async () => void seen.push('removed'));
+    await turns.end('s', async () => void seen.push('removed'));
     await starting;
     expect(seen).toEqual(['start let go', 'removed']);
-    expect(turns.starting()).toBe(0);
+    expect(turns.running()).toBe(0);
   });
 
   test('another session does not wait', async () => {
-    const turns = createTurns();
-    void turns.start('a', never, () => new Promise(() => undefined));
-    expect(await turns.remove('b', async () => 'done')).toBe('done');
-    expect([turns.isStarting('a'), turns.isStarting('b')]).toEqual([true, false]);
+    const turns = createTurns(() => new Error('it ends'));
+    void turns.run('a', never, () => new Promise(() => undefined));
+    expect(await turns.end('b', async () => 'done')).toBe('done');
+    expect([turns.isRunning('a'), turns.isRunning('b')]).toEqual([true, false]);
   });
 
   test('a start that waits its turn is ended by a removal as well', async () => {
-    const turns = createTurns();
+    const turns = createTurns(() => new Error('it ends'));
     const both = [1, 2].map(() =>
-      turns.start(
+      turns.run(
         's',
         never,
         (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut')))),
       ),
     );
     const outcomes = Promise.allSettled(both);
-    await turns.remove('s', async () => undefined);
+    await turns.end('s', async () => undefined);
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 });

@@ -1,9 +1,9 @@
 import { Agent } from 'undici';
 import type { LimitResult, OrderResult } from '../../contract/index.js';
+import { createTurns, type Turns } from '../turns.js';
 import { createCrashWatch } from './crash-watch.js';
 import type { EngineDeps } from './engine-deps.js';
 import { createEngineRecords } from './engine-records.js';
-import { createEngineTurns, EngineStopped, type EngineTurns } from './engine-turns.js';
 import { anchorName, listEngines } from './found-engine.js';
 import { createKeeperLink, type KeeperLink } from './keeper-link.js';
 import { createLooks } from './looks.js';
@@ -60,7 +60,7 @@ export function createEngineManager(given: Given, settings: EngineSettings = {})
     secondMs: settings.secondMs ?? 1000,
     keeper: keepers.of,
   };
-  const turns = createEngineTurns();
+  const turns = createTurns(() => new EngineStopped('the engine is being stopped'));
   const orders = createOrders(deps, turns);
   const crashes = createCrashWatch(deps);
   return {
@@ -99,9 +99,14 @@ function createKeepers(containers: Given['containers']) {
   };
 }
 
+/** Why an order ended: a stop of its engine came. */
+class EngineStopped extends Error {
+  override readonly name = 'EngineStopped';
+}
+
 type Orders = Pick<EngineManager, 'startEngine' | 'sleepEngine' | 'wakeEngine' | 'stopEngine'>;
 
-function createOrders(deps: EngineDeps, turns: EngineTurns): Orders {
+function createOrders(deps: EngineDeps, turns: Turns): Orders {
   const inTurn = (
     { instanceId }: InstanceOrder,
     { signal }: OrderProgress,
@@ -122,7 +127,7 @@ function createOrders(deps: EngineDeps, turns: EngineTurns): Orders {
       ),
     stopEngine: (order) => {
       stopping(deps, order.instanceId);
-      return turns.stop(order.instanceId, async () => stopEngine(deps, await found(deps, order.instanceId), order));
+      return turns.end(order.instanceId, async () => stopEngine(deps, await found(deps, order.instanceId), order));
     },
   };
 }
@@ -139,14 +144,14 @@ async function removeUnknown(deps: EngineDeps, orders: Orders, instanceId: strin
 
 async function removeOf(
   deps: EngineDeps,
-  turns: EngineTurns,
+  turns: Turns,
   { anchorKey, graceSeconds }: { readonly anchorKey: string; readonly graceSeconds: number },
 ): Promise<void> {
   const engines = (await listEngines(deps.containers, deps.node)).filter((engine) => engine.anchorKey === anchorKey);
   await Promise.all(
     engines.map((engine) => {
       stopping(deps, engine.instanceId);
-      return turns.stop(engine.instanceId, () => removeEngine(deps, engine, graceSeconds));
+      return turns.end(engine.instanceId, () => removeEngine(deps, engine, graceSeconds));
     }),
   );
 }
