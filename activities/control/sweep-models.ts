@@ -14,11 +14,12 @@ export async function sweepModelSignals(dependencies: ControlDependencies, older
 }
 
 /**
- * The slow part: each pool has its workflow, and each claim. One that was ended from outside is started again and reads the
+ * The slow part: histories are trimmed; each pool has its workflow, and each claim. One that was ended from outside is started again and reads the
  * ledger; one that has no row finds that out itself, and ends.
  */
 export async function sweepModelWorkflows(dependencies: ControlDependencies): Promise<void> {
   const { store, door } = dependencies;
+  dependencies.count('sweeper_model_events', await store.models.trimEvents());
   const { pools, claims } = await store.models.open();
   for (const pool of pools) await door.ensurePool(pool);
   if (claims.length === 0) return;

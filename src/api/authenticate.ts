@@ -49,6 +49,9 @@ async function authenticateUser(store: Store, route: Route, request: FastifyRequ
   const principal = await store.tenancy.authenticate(hash);
   if (principal === null) throw unauthenticated('the key is unknown, revoked or expired');
   request.caller = hash.toString('base64url');
+  if (principal.scope === 'models') {
+    throw problem('forbidden', 'this key may only ask models, at the gateway (its scope is "models")');
+  }
   if (principal.scope === 'read' && route.method !== 'GET') {
     throw problem('forbidden', 'this key may only read (its scope is "read")');
   }

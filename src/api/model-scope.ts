@@ -15,6 +15,9 @@ export async function modelScopeOf(tenancy: TenancyStore, principal: Principal):
 const ownProjects = ({ projects, domainName }: Principal): string[] =>
   projects.map(({ name }) => projectKey(domainName, name));
 
+/** A member of it; no role stands in for that. */
+export const isIn = (project: string, principal: Principal): boolean => ownProjects(principal).includes(project);
+
 /** All that the caller may see: of every domain for an operator. */
 export async function knownProjects(tenancy: TenancyStore, principal: Principal): Promise<readonly string[]> {
   const projects = new Set(ownProjects(principal));

@@ -61,6 +61,7 @@ export const memberLookSchema = z
   .strictObject({
     memberSessionId: z.string(),
     at: timestampSchema,
+    everySeconds: z.number().positive().optional().describe('how often its agent looks; 10 when unset'),
     engines: z.array(engineLookSchema).max(1000),
     /** Engines in the member that no instance of the ledger stands for (they are stopped by the agent once the API says so). */
     unknownEngines: z.array(z.string()).max(1000),

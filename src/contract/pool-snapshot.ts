@@ -44,6 +44,8 @@ export const snapshotClaimSchema = z.strictObject({
   sleepAfterMs: z.number().nullable().default(null).describe("null: the pool's"),
   minimumAwakeMs: z.number().nullable().default(null),
   artifactUrl: z.string().default(''),
+  /** `domain/name`: a neighbour's name is told to nobody outside its project. */
+  project: z.string().optional(),
   wakeAskedMs: ms.nullable().default(null).describe('first request for it since it slept'),
   lastRequestMs: ms.nullable().default(null),
   sleepAsked: z.boolean().default(false).describe('by hand: `berth model sleep`'),

@@ -17,8 +17,8 @@ export type Role = z.infer<typeof roleSchema>;
 export const memberRoleSchema = z.enum(['member', 'manager']);
 export type MemberRole = z.infer<typeof memberRoleSchema>;
 
-/** What a key may be used for: reading only, or everything that its user may do. */
-export const keyScopeSchema = z.enum(['read', 'write']);
+/** What a key may be used for: reading only, everything that its user may do, or asking models at the gateway and nothing else. */
+export const keyScopeSchema = z.enum(['read', 'write', 'models']);
 
 export const domainSchema = z
   .object({ id: domainIdSchema, name: nameSchema, createdAt: timestampSchema })

@@ -1,4 +1,4 @@
-import type { ClaimReason, CreateModelClaim, PoolSnapshot, SnapshotClaim } from '../contract/index.js';
+import type { CreateModelClaim, PoolSnapshot, SnapshotClaim } from '../contract/index.js';
 import { accountOf } from './account.js';
 import { gib } from './amounts.js';
 import { heldOn } from './held-on.js';
@@ -83,24 +83,6 @@ const sleepRefusal = ({ pinned, sleep }: NewClaim): ClaimRefusal | null =>
         data: {},
       }
     : null;
-
-/** F + K is above every GPU of the pool; null: it is not, or a GPU that is not measured may be larger, or there is none yet. */
-export function tooLargeForAnyGpu(
-  { pool, gpus }: PoolSnapshot,
-  claim: Pick<NewClaim, 'perGpu' | 'kvMin'>,
-): ClaimReason | null {
-  const { maximumFootprint, kvFloor } = claim.perGpu;
-  const needBytes = maximumFootprint + Math.max(kvFloor, claim.kvMin ?? 0);
-  const [largest] = gpus.toSorted((a, b) => (b.usableBytes ?? 0) - (a.usableBytes ?? 0) || (a.name < b.name ? -1 : 1));
-  if (largest === undefined || gpus.some(({ usableBytes }) => usableBytes === null || usableBytes >= needBytes))
-    return null;
-  const largestBytes = largest.usableBytes ?? 0;
-  return {
-    code: 'TooLargeForAnyGpu',
-    message: `needs ${gib(needBytes)}; the largest GPU of ${pool}, ${largest.name}, has ${gib(largestBytes)}`,
-    data: { needBytes, largest: largest.name, largestBytes },
-  };
-}
 
 export interface ClaimChange {
   readonly perGpu?: { readonly maximumFootprint?: Bytes | undefined; readonly kvFloor?: Bytes | undefined } | undefined;

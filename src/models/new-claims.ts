@@ -5,7 +5,8 @@ import { addEngine, type Engine, type Gpu, type PoolState } from './pool-state.j
 import { comingOn, isBlind, roomWithAsks } from './room-book.js';
 import { sleepersFor, sleepOrder, whyNotSleep } from './sleepers.js';
 import { needOf } from './tenant.js';
-import { give, isHoldOf, look, orderSleep, type Turn } from './turn.js';
+import { nameTo, toldTo } from './told-names.js';
+import { give, isHoldOf, look, orderSleepFor, type Turn } from './turn.js';
 
 /** Freed room is held for its claim until it is placed, or so long. */
 export const HOLD_MS = 2 * 60_000;
@@ -172,13 +173,17 @@ function sleepNext(turn: Turn, { claim }: Ask, { gpus, ownBytes }: Held): void {
   if (going.length === 0 && lacking.size > 0) {
     const next = sleepersFor(lacking, sleepOrder(state, gpus))?.[0];
     if (next !== undefined) {
-      orderSleep(turn, next, { because: `makes room: ${claim.model} waits for it`, for: claim.model });
+      orderSleepFor(turn, next, { claim, words: 'waits for it' });
       going.push(next);
     } else
       for (const engine of gpus.flatMap(({ tenants }) => tenants))
         look(turn, whyNotSleep(engine, state)?.untilMs ?? null);
   }
-  const who = [...new Set(going)].map(({ model, order }) => `${model} ${order === 'sleep' ? 'sleeps' : 'leaves'}`);
+  const told = [...new Set(going)].map((each) => ({
+    claim: each.claim,
+    words: each.order === 'sleep' ? 'sleeps' : 'leaves',
+  }));
+  const who = toldTo(claim, told);
   const names = gpus.map(({ name }) => name);
   give(turn, claim, {
     code: 'MakingRoom',
@@ -186,7 +191,7 @@ function sleepNext(turn: Turn, { claim }: Ask, { gpus, ownBytes }: Held): void {
     data: {
       needBytes: needOf(claim),
       gpus: names,
-      sleeps: going.filter(({ order }) => order === 'sleep').map(({ model }) => model),
+      sleeps: going.filter(({ order }) => order === 'sleep').map((each) => nameTo(claim, each.claim)),
     },
   });
 }

@@ -5,8 +5,11 @@ import { opensTo } from './place-claim.js';
 import type { Gpu, PoolState } from './pool-state.js';
 import { type Bytes, needOf } from './tenant.js';
 
+/** Of a claim, what decides whether it can be placed at all. */
+export type Placeable = Pick<SnapshotClaim, 'footprintBytes' | 'kvFloorBytes' | 'failedForGood'>;
+
 /** Why nothing can be placed at all; null: there are GPUs, and one of them is large enough. */
-export function neverHere(state: PoolState, claim: SnapshotClaim): ClaimReason | null {
+export function neverHere(state: PoolState, claim: Placeable): ClaimReason | null {
   const { gpus, snapshot } = state;
   if (claim.failedForGood !== null)
     return { code: 'EngineFailed', message: claim.failedForGood, data: { isFinal: true } };
@@ -24,7 +27,7 @@ const noMember = ({ snapshot }: PoolState): string => {
 };
 
 /** One that is not measured yet may be larger. */
-function tooLarge({ gpus, snapshot }: PoolState, claim: SnapshotClaim): ClaimReason | null {
+function tooLarge({ gpus, snapshot }: PoolState, claim: Placeable): ClaimReason | null {
   const needBytes = needOf(claim);
   let largest: Gpu | undefined;
   for (const gpu of gpus) {

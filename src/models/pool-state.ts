@@ -77,15 +77,15 @@ export function poolState(snapshot: PoolSnapshot, nowMs: number): PoolState {
     enginesOf.get(engine.claim.id)?.push(engine);
     enginesAt.get(engine.member.sessionId)?.push(engine);
     for (const gpu of engine.on) gpu.tenants.push(engine);
-    if (engine.phase === 'STOPPING') for (const gpu of engine.on) tellLeaving(gpu, engine.model);
+    if (engine.phase === 'STOPPING') for (const gpu of engine.on) tellLeaving(gpu);
   }
   const releases = snapshot.policy.noWakeReserveWhileAsleep;
   return { snapshot, nowMs, releases, gpus: [...gpuOf.values()], gpuOf, engines, enginesOf, enginesAt };
 }
 
-/** Once, also where the snapshot names it already. */
-function tellLeaving({ holes }: Gpu, model: string): void {
-  if (!holes.some((hole) => hole.startsWith(STILL_LEAVING))) holes.push(`${STILL_LEAVING}: ${model}`);
+/** Once, also where the snapshot counts it already; without its name, since all who use the pool read it. */
+function tellLeaving({ holes }: Gpu): void {
+  if (!holes.some((hole) => hole.startsWith(STILL_LEAVING))) holes.push(`${STILL_LEAVING}: an engine`);
 }
 
 /** How a hole starts that is in the account: the engine that leaves is still charged. */

@@ -18,6 +18,6 @@ export function sleepTurn(turn: Turn): void {
     }
     const refused = whyNeverAsleepNow(engine, state);
     if (refused !== null) look(turn, refused.untilMs);
-    else orderSleep(turn, engine, { because: claim.sleepAsked ? 'by hand' : `idle for ${seconds(afterMs ?? 0)}` });
+    else orderSleep(turn, engine, claim.sleepAsked ? 'by hand' : `idle for ${seconds(afterMs ?? 0)}`);
   }
 }

@@ -1,5 +1,6 @@
 import type { ClaimReason, PoolHold, PoolPlan, SnapshotClaim } from '../contract/index.js';
 import type { Engine, PoolState } from './pool-state.js';
+import { nameTo, type Told } from './told-names.js';
 
 /** What a turn decided so far. Each order changes the working copy, so that what follows sees it as given. */
 export interface Turn {
@@ -25,10 +26,19 @@ export const openTurn = (state: PoolState): Turn => ({
 });
 
 /** It counts as awake, with all that it holds, until it sleeps. */
-export function orderSleep(turn: Turn, engine: Engine, why: { readonly because: string; readonly for?: string }): void {
+export function orderSleep(turn: Turn, engine: Engine, because: string): void {
+  giveSleep(turn, engine, { because, for: null });
+}
+
+/** For one that wants its room: `because` is said of it. */
+export function orderSleepFor(turn: Turn, engine: Engine, whom: Told): void {
+  const name = nameTo(engine.claim, whom.claim);
+  giveSleep(turn, engine, { because: `makes room: ${name} ${whom.words}`, for: name });
+}
+
+function giveSleep(turn: Turn, engine: Engine, why: { readonly because: string; readonly for: string | null }): void {
   engine.order = 'sleep';
-  const { because, for: model = null } = why;
-  turn.orders.push({ instanceId: engine.id, model: engine.model, kind: 'sleep', because, for: model });
+  turn.orders.push({ instanceId: engine.id, model: engine.model, kind: 'sleep', ...why });
 }
 
 export function orderWake(turn: Turn, engine: Engine, because: string): void {

@@ -5,7 +5,8 @@ import { placeOn } from './place-claim.js';
 import { addEngine, type Engine, type Gpu } from './pool-state.js';
 import { isBlind, RoomBook } from './room-book.js';
 import { NO_SLEEP_IN_WORDS, sleepersFor, sleepOrder, whyNotSleep } from './sleepers.js';
-import { give, look, orderSleep, orderWake, successorOf, type Turn } from './turn.js';
+import { nameTo, type Told, toldTo } from './told-names.js';
+import { give, look, orderSleepFor, orderWake, successorOf, type Turn } from './turn.js';
 
 /** A wake that nobody waits for any more is called off. */
 export const CALL_OFF_AFTER_MS = 5 * 60_000;
@@ -82,7 +83,7 @@ interface Lack {
 
 /** One sleeps at a time for it; then its room is looked at again. */
 function makesRoom(turn: Turn, engine: Engine, { book, lackBytes }: Lack): boolean {
-  const { model, on } = engine;
+  const { claim, model, on } = engine;
   const full = on.filter((gpu) => !book.holds(gpu, lackBytes));
   const going = [...book.claimSleepers(full)];
   const lacking = new Map<Gpu, number>();
@@ -94,17 +95,17 @@ function makesRoom(turn: Turn, engine: Engine, { book, lackBytes }: Lack): boole
   if (lacking.size > 0 && chosen === null && going.length === 0) return false;
   if (chosen !== null && going.length === 0) {
     const [sleeper] = chosen;
-    orderSleep(turn, sleeper, { because: `makes room: ${model} was asked for`, for: model });
+    orderSleepFor(turn, sleeper, { claim, words: 'was asked for' });
     book.claimSleepers(sleeper.on);
     going.push(sleeper);
   }
   book.keep(on, lackBytes);
   const leaving = full.flatMap(({ tenants }) => tenants.filter(({ phase }) => phase === 'STOPPING'));
-  const who = [...going.map((each) => `${each.model} sleeps`), ...leaving.map((each) => `${each.model} leaves`)];
-  give(turn, engine.claim, {
+  const told = [...going.map(says('sleeps')), ...leaving.map(says('leaves'))];
+  give(turn, claim, {
     code: 'MakingRoom',
-    message: `${who.join(', ')} so that ${model} can wake`,
-    data: { sleeps: going.map((each) => each.model), gpus: on.map(({ name }) => name), lackBytes },
+    message: `${toldTo(claim, told).join(', ')} so that ${model} can wake`,
+    data: { sleeps: going.map((each) => nameTo(claim, each.claim)), gpus: on.map(({ name }) => name), lackBytes },
   });
   return true;
 }
@@ -140,13 +141,14 @@ function waitForNeighbours(turn: Turn, engine: Engine): void {
     (each) => each !== engine && (each.phase === 'ACTIVE' || each.phase === 'STARTING' || each.phase === 'WAKING'),
   );
   let untilMs: number | null = null;
-  const reasons = neighbours.flatMap((each) => {
+  const told = neighbours.flatMap((each) => {
     const refused = whyNotSleep(each, state);
     if (refused !== null) look(turn, refused.untilMs);
     if (refused?.untilMs != null) untilMs = Math.min(untilMs ?? refused.untilMs, refused.untilMs);
-    return refused === null ? [] : [`${each.model} ${NO_SLEEP_IN_WORDS[refused.why]}`];
+    return refused === null ? [] : [says(NO_SLEEP_IN_WORDS[refused.why])(each)];
   });
-  const held = heldFor(turn, engine.on);
+  const reasons = [...toldTo(engine.claim, told)];
+  const held = toldTo(engine.claim, heldFor(turn, engine.on));
   if (held.length > 0) reasons.push(`room is held for ${held.join(', ')}`);
   if (!state.releases) reasons.push('the pool keeps the reservations of sleepers');
   wait(turn, engine, {
@@ -155,10 +157,15 @@ function waitForNeighbours(turn: Turn, engine: Engine): void {
   });
 }
 
-const heldFor = ({ state, holds }: Turn, gpus: readonly Gpu[]): readonly string[] =>
+const says =
+  (words: string) =>
+  ({ claim }: Engine): Told => ({ claim, words });
+
+const heldFor = ({ state, holds }: Turn, gpus: readonly Gpu[]): readonly Told[] =>
   holds
     .filter((hold: PoolHold) => hold.gpus.some((name) => gpus.some((gpu) => gpu.name === name)))
-    .map((hold) => state.snapshot.claims.find(({ id }) => id === hold.claimId)?.model ?? hold.claimId);
+    .flatMap((hold) => state.snapshot.claims.find(({ id }) => id === hold.claimId) ?? [])
+    .map((claim) => ({ claim, words: '' }));
 
 interface Waiting {
   readonly why: string;

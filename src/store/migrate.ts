@@ -11,6 +11,7 @@ import { usage } from './migrations/0008-usage.js';
 import { folders } from './migrations/0009-folders.js';
 import { apps } from './migrations/0010-apps.js';
 import { models } from './migrations/0011-models.js';
+import { modelsUpkeep } from './migrations/0013-models-upkeep.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
@@ -24,6 +25,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0009-folders': folders,
   '0010-apps': apps,
   '0011-models': models,
+  '0013-models-upkeep': modelsUpkeep,
 };
 
 const migrationOf = (text: string): Migration => ({

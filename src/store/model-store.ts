@@ -1,6 +1,9 @@
 import type {
+  ApiKey,
   ChangeModelClaim,
+
   ChangePool,
+  ClaimReason,
   CreateModelClaim,
   CreatePool,
   EngineOrder,
@@ -130,10 +133,12 @@ export interface GatewayKey {
   readonly project: string | null;
   readonly projects: readonly string[];
   readonly isOperator: boolean;
+  /** `read` asks nothing of a model. */
+  readonly scope: ApiKey['scope'];
   readonly limits: Omit<ModelKeyLimits, 'keyId'>;
 }
 
-export type PoolProblem = 'exists' | 'no-group' | 'no-project' | 'has-claims' | 'missing';
+export type PoolProblem = 'exists' | 'no-group' | 'no-project' | 'not-a-member' | 'has-claims' | 'missing';
 export type ClaimProblem =
   | { readonly problem: 'name-taken' | 'no-pool' | 'no-project' | 'missing' }
   /** A pure check's refusal: see `src/models/check-claim.ts`. */
@@ -169,9 +174,8 @@ export interface ModelStore {
   createClaim(
     claim: CreateModelClaim & { readonly project: string },
     by: { readonly claimId: string; readonly actor: string; readonly userId: string },
-    check: (
-      snapshot: PoolSnapshot,
-    ) => { readonly field: string; readonly message: string; readonly data: Readonly<Record<string, unknown>> } | null,
+    /** Of the pool as it is under its lock: why the claim cannot be placed at all now; it is recorded all the same, with that. */
+    why: (snapshot: PoolSnapshot) => ClaimReason | null,
   ): Promise<ModelClaim | ClaimProblem>;
   /** `decide` sees the pool as it is, and the claim; a refusal changes nothing. */
   changeClaim(
@@ -277,4 +281,6 @@ export interface ModelStore {
   due(olderThanMs: number): Promise<{ readonly pools: readonly string[]; readonly claims: readonly string[] }>;
   /** All that has a workflow: pools until their last member has ended, claims until they have. */
   open(): Promise<{ readonly pools: readonly string[]; readonly claims: readonly string[] }>;
+  /** Of the histories of claims, what is older than it is kept for; some thousands at a time. Answers how many events went. */
+  trimEvents(): Promise<number>;
 }

@@ -46,7 +46,7 @@ export interface TenancyStore {
     readonly id: string;
     readonly name: string;
     readonly user: string;
-    readonly scope: 'read' | 'write';
+    readonly scope: ApiKey['scope'];
     readonly hash: Buffer;
     readonly prefix: string;
     readonly expiresInDays: number | null;

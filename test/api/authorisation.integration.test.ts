@@ -13,6 +13,7 @@ beforeAll(async () => {
   await readyNode(api);
   keys['user'] = await api.user('bob');
   keys['reader'] = await api.user('rita', { scope: 'read' });
+  keys['models'] = await api.user('molly', { scope: 'models' });
   keys['stranger'] = await api.user('eve', { domain: 'elsewhere' });
   keys['domain-admin'] = await api.user('dora', { role: 'domain-admin' });
   keys['strange-admin'] = await api.user('mallory', { domain: 'elsewhere', role: 'domain-admin' });
@@ -54,6 +55,12 @@ test.each(closed)(
     }
   },
 );
+
+test.each(ofPeople)('%s answers 403 to a key for models alone', async (_id, route) => {
+  const body = route.method === 'GET' ? undefined : {};
+  const answer = await api.call(keys['models'] ?? '', route.method, urlOf(route), body);
+  expect([answer.statusCode, answer.json().code]).toEqual([403, 'forbidden']);
+});
 
 test.each(ofPeople.filter(([, { method }]) => method !== 'GET'))(
   '%s answers 403 to a key that may only read',

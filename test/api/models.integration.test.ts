@@ -62,6 +62,12 @@ describe('a pool', () => {
     ['a name that is taken', chat, 409, '/name'],
     ['a group that is not there', { ...chat, name: 'p', group: 'none' }, 400, '/group'],
     ['a project that is not there', { ...chat, name: 'p', projects: ['lab/none'] }, 400, '/projects'],
+    [
+      'a project that its maker is not in',
+      { ...chat, name: 'p', project: 'elsewhere/elsewhere-work' },
+      400,
+      '/project',
+    ],
     ['a word of the policy that it does not know', { ...chat, name: 'p', policy: { nap: 1 } }, 400, '/policy/nap'],
   ];
   test.each(refusals)('is refused for %s, in a dry run, too', async (_what, body, status, pointer) => {
@@ -220,6 +226,8 @@ describe('with a member that runs', () => {
     const huge = await claim('ann', 'huge', { perGpu: { maximumFootprint: '90Gi', kvFloor: '10Gi' } });
     expect([huge.statusCode, huge.json<ModelClaim>().reason?.code]).toEqual([201, 'TooLargeForAnyGpu']);
     expect(huge.json<ModelClaim>().reason?.message).toMatch(/needs 100 GiB; .*20 GiB/);
+    const read = (await as('ann', 'GET', '/v1/model-claims/huge')).json<ModelClaim>();
+    expect(read.reason).toEqual(huge.json<ModelClaim>().reason);
   });
 
   test('its GPUs show what is promised, without the names of other projects’ models', async () => {

@@ -88,7 +88,7 @@ export interface TestApi {
     headers?: Record<string, string>,
   ): Promise<LightMyRequestResponse>;
   /** A user of a domain, with a key; domain, project and membership are made when they are not there. */
-  user(name: string, options?: { domain?: string; role?: Role; scope?: 'read' | 'write' }): Promise<string>;
+  user(name: string, options?: { domain?: string; role?: Role; scope?: 'read' | 'write' | 'models' }): Promise<string>;
   listen(): Promise<string>;
   close(): Promise<void>;
 }

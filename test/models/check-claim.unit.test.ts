@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { gpuViews } from '../../src/api/pool-gpus.js';
 import { createModelClaimSchema, type PoolSnapshotInput, poolSnapshotSchema } from '../../src/contract/index.js';
-import { checkClaim, checkClaimChange, tooLargeForAnyGpu } from '../../src/models/check-claim.js';
+import { checkClaim, checkClaimChange } from '../../src/models/check-claim.js';
+import { newClaimReason } from '../../src/models/new-claim-reason.js';
 import { suggestPerGpu } from '../../src/models/suggest-per-gpu.js';
 import { gib, inGib } from './gpu.js';
 
@@ -104,7 +105,7 @@ describe('a change of figures', () => {
   });
 });
 
-describe('a claim that is too large', () => {
+describe('a claim that cannot be placed at all', () => {
   const need = asked({ perGpu: { maximumFootprint: '90Gi', kvFloor: '10Gi' } });
   test('names its need and the largest GPU', () => {
     const two = snapshot({
@@ -113,17 +114,20 @@ describe('a claim that is too large', () => {
         { ...GPU, name: 'h20-a/1' },
       ],
     });
-    expect(tooLargeForAnyGpu(two, need)).toMatchObject({
+    expect(newClaimReason(two, need)).toMatchObject({
       code: 'TooLargeForAnyGpu',
       message: 'needs 100 GiB; the largest GPU of chat, h20-a/1, has 95.1 GiB',
     });
   });
+  test('waits for the pool where nobody takes models', () => {
+    const draining = snapshot({ members: [{ ...snapshot().members[0]!, state: 'DRAINING' }], instances: [] });
+    expect(newClaimReason(draining, need)).toMatchObject({ code: 'PoolEmpty' });
+  });
   test.each([
-    ['there is no GPU yet', { gpus: [] }],
     ['one is not measured', { gpus: [GPU, { ...GPU, name: 'h20-a/1', usableBytes: null }] }],
     ['one is as large', { gpus: [GPU, { ...GPU, name: 'h20-a/1', usableBytes: gib(100) }] }],
-  ])('is not called so while %s', (_when, more) =>
-    expect(tooLargeForAnyGpu(snapshot({ ...more, instances: [] }), need)).toBeNull(),
+  ])('is not called too large while %s', (_when, more) =>
+    expect(newClaimReason(snapshot({ ...more, instances: [] }), need)).toBeNull(),
   );
 });
 

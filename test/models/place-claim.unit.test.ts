@@ -67,7 +67,7 @@ describe('why a claim is not placed', () => {
     const leaving = engine('a', { phase: 'STOPPING', order: 'stop' });
     const keeps = { policy: { noWakeReserveWhileAsleep: false } };
     expect(reason({ ...keeps, gpus: [device('a/0')], engines: [leaving] })?.message).toContain(
-      'h20-a/0: still leaving: a',
+      'h20-a/0: still leaving: an engine',
     );
     expect(reason({ gpus: [device('a/0', { usableBytes: null })] })?.message).toContain('h20-a/0: not measured');
   });

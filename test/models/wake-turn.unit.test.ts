@@ -42,6 +42,27 @@ describe('a turn over the wakes that were asked for', () => {
     expect(plan.orders).toEqual([]);
     expect(plan.nextLookMs).toBe(NOW + 15_000);
   });
+  it('names neighbours to their own project alone, and counts the others', () => {
+    const of = (model: string, project: string) => claim(model, { project });
+    const claims = [wanted('a', 1, { project: 'x/p' }), of('b', 'x/p'), of('c', 'x/q'), of('d', 'x/q')];
+    const making = { claims: [...claims.slice(0, 1), ...claims.slice(2, 3)], engines: [sleeper('a'), idle('c', 60)] };
+    const full = { ...making, gpus: [device('a/0', { usableBytes: gib(60) })] };
+    expect(turn(full).orders).toMatchObject([
+      {
+        model: 'c',
+        for: 'a model of another project',
+        because: 'makes room: a model of another project was asked for',
+      },
+    ]);
+    expect(told(full, 'a')).toMatchObject({
+      message: 'a model of another project sleeps so that a can wake',
+      data: { sleeps: ['a model of another project'] },
+    });
+    const engines = [sleeper('a'), engine('b', SERVES), engine('c', SERVES), engine('d', SERVES)];
+    expect(told({ claims, engines }, 'a')?.message).toBe(
+      'a waits for room: b serves, a model of another project serves (2)',
+    );
+  });
   it.each([
     ['woke a moment ago', { awakeSinceMs: ago(1) }, {}],
     ['is pinned', {}, { pinned: true }],

@@ -90,6 +90,7 @@ test('a key is known by its hash with what it may use; limits and a revocation a
     project: 'default/default',
     projects: ['default/default'],
     isOperator: true,
+    scope: 'write',
     limits: none,
   });
   expect(await ledger.models.keyLimits(key.id)).toEqual({ keyId: key.id, ...none });

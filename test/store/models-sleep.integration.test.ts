@@ -133,7 +133,7 @@ test('a start that failed is charged until it is gone; elsewhere it may be place
   await ledger.models.settleOrder(first.id, start.seq, { outcome: 'failed', message: 'no weights', whose: 'claim' });
   expect(await ledger.models.route(id)).toMatchObject({ serving: 'FailedForGood' });
   expect((await snapshotOf('broken')).claim).toMatchObject({ failedForGood: 'no weights', avoid: [{ gpu }] });
-  expect((await ledger.models.snapshot('warm'))?.gpus[0]?.holes).toEqual(['still leaving: broken']);
+  expect((await ledger.models.snapshot('warm'))?.gpus[0]?.holes).toEqual(['still leaving: 1 engine']);
   expect(await ledger.models.engineOrder('n1', first.id)).toBeNull();
   const stop = await orderOf(ledger, id);
   expect(stop).toMatchObject({ kind: 'stop', seq: start.seq + 1 });

@@ -39,7 +39,8 @@ export function createLooks(deps: () => EngineDeps, { everyMs, remove }: LooksOp
         const only = isRound ? undefined : new Set(asked);
         asked.clear();
         try {
-          for (const instanceId of await lookOnce(deps(), only, signal)) remove(instanceId);
+          for (const instanceId of await lookOnce(deps(), { everySeconds: everyMs / 1000, only }, signal))
+            remove(instanceId);
         } catch (error) {
           if (signal.aborted) return;
           for (const member of only ?? []) asked.add(member);
@@ -70,7 +71,7 @@ interface Member {
 /** Answers which engines the ledger does not know. A node without members asks nothing of the API. */
 async function lookOnce(
   deps: EngineDeps,
-  only: ReadonlySet<string> | undefined,
+  { everySeconds, only }: { readonly everySeconds: number; readonly only: ReadonlySet<string> | undefined },
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   if (only?.size === 0) return [];
@@ -94,6 +95,7 @@ async function lookOnce(
     looks.push({
       memberSessionId: sessionId,
       at,
+      everySeconds,
       engines: seen,
       unknownEngines: unknown,
       devices: devices.map((device) => usableOf(device, usable)),

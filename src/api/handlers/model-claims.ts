@@ -1,6 +1,7 @@
 import type { CreateModelClaim, ModelClaim, OperationId, Pool, PoolSnapshot, Principal } from '../../contract/index.js';
 import { refuseEngineArgs } from '../../engines/engine-args.js';
-import { type ClaimRefusal, checkClaim, checkClaimChange, tooLargeForAnyGpu } from '../../models/check-claim.js';
+import { type ClaimRefusal, checkClaim, checkClaimChange } from '../../models/check-claim.js';
+import { newClaimReason } from '../../models/new-claim-reason.js';
 import { suggestPerGpu } from '../../models/suggest-per-gpu.js';
 import type { ClaimProblem, ModelScope } from '../../store/model-store.js';
 import type { ApiDeps } from '../deps.js';
@@ -122,17 +123,13 @@ export const modelClaimChecks = (deps: ApiDeps) =>
 async function create(deps: ApiDeps, asked: Asked, by: { readonly claimId: string; readonly principal: Principal }) {
   const { body, project } = asked;
   const { claimId, principal } = by;
-  let tooLarge: ModelClaim['reason'] = null;
-  const look = (snapshot: PoolSnapshot): null => {
-    tooLarge = tooLargeForAnyGpu(snapshot, body);
-    return null;
-  };
   const who = { claimId, actor: principal.actingUserName, userId: principal.userId };
-  const made = await deps.store.models.createClaim({ ...body, project }, who, look);
+  const why = (snapshot: PoolSnapshot) => newClaimReason(snapshot, body);
+  const made = await deps.store.models.createClaim({ ...body, project }, who, why);
   const claim = mustBeTaken(made, { model: body.modelName, pool: body.pool });
   kickPools(deps, [claim.pool]);
   signalModels(deps, [claim.id]);
-  return claim.reason === null && tooLarge !== null ? { ...claim, reason: tooLarge } : claim;
+  return claim;
 }
 
 /** Each makes its change in the ledger, then wakes who carries it out. */

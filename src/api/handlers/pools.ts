@@ -3,7 +3,7 @@ import type { PoolProblem } from '../../store/model-store.js';
 import type { ApiDeps } from '../deps.js';
 import type { Checks, Handlers } from '../handler.js';
 import { kickPools } from '../kick-pools.js';
-import { chosenProject, knownProjects, modelScopeOf, projectKey } from '../model-scope.js';
+import { chosenProject, isIn, knownProjects, modelScopeOf, projectKey } from '../model-scope.js';
 import { poolGpus } from '../pool-gpus.js';
 import { found, invalid, notFound, problem } from '../problem.js';
 
@@ -13,6 +13,8 @@ type Ids = Extract<
 >;
 
 const DEFAULT_GROUP = 'default';
+const NOT_A_MEMBER =
+  'members of a pool are sessions of whoever makes it, and you are not in this project: have somebody add you (berth project add-member), or act for a member of it';
 const EVERYTHING = { projects: null };
 
 /** A pool as the caller may see it: one that none of its projects may use is not there. */
@@ -32,6 +34,8 @@ function mustBeDone<T>(done: T | PoolProblem, name: string): T {
       throw invalid('/group', 'there is no such group');
     case 'no-project':
       throw invalid('/projects', 'one of the projects is not there: write DOMAIN/PROJECT');
+    case 'not-a-member':
+      throw invalid('/project', NOT_A_MEMBER);
     case 'has-claims':
       throw problem('conflict', `pool ${name} has claims`, {
         hint: `berth model ls --pool ${name}; end them: berth model rm MODEL`,
@@ -70,6 +74,7 @@ export const poolChecks = ({ store }: ApiDeps) =>
       const { project, group, projects } = await wantedPool(body, principal);
       if ((await store.models.pool(body.name, EVERYTHING)) !== null) mustBeDone('exists', body.name);
       if ((await store.settings.getGroup(group, principal)) === null) mustBeDone('no-group', body.name);
+      if (!isIn(project, principal)) mustBeDone('not-a-member', body.name);
       const known = new Set(await knownProjects(store.tenancy, principal));
       if (![project, ...projects].every((name) => known.has(name))) mustBeDone('no-project', body.name);
     },

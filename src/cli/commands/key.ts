@@ -6,7 +6,7 @@ import { showList } from '../kinds.js';
 
 interface CreateOptions {
   readonly user?: string;
-  readonly scope: 'read' | 'write';
+  readonly scope: 'read' | 'write' | 'models';
   readonly expiresInDays?: string;
 }
 
@@ -21,7 +21,9 @@ export function registerKey(program: Command): void {
     .summary('make a key; its secret on stdout, this once')
     .argument('<name>')
     .option('--user <user>', 'whose; your own when omitted')
-    .addOption(new Option('--scope <scope>', 'what it may be used for').choices(['read', 'write']).default('write'))
+    .addOption(
+      new Option('--scope <scope>', 'what it may be used for').choices(['read', 'write', 'models']).default('write'),
+    )
     .option('--expires-in-days <n>', 'never when omitted')
     .action(
       action<CreateOptions>(async ({ client, out }, { args: [name = ''], options }) => {

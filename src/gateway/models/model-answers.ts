@@ -71,6 +71,16 @@ export const NO_KEY: OpenAiError = {
   headers: { 'www-authenticate': 'Bearer realm="berth"' },
 };
 
+/** A key that only reads uses nothing up: no GPU time, no tokens. */
+export const ONLY_READS: OpenAiError = {
+  status: 403,
+  code: 'key_scope',
+  type: 'permission_error',
+  message:
+    'This key may only read (its scope is "read"): it lists models, and asks none. Make one for models: berth key create NAME --scope models.',
+  shouldRetry: false,
+};
+
 export const KEYS_AWAY: OpenAiError = {
   status: 503,
   code: 'unavailable',

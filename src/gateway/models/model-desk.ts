@@ -17,6 +17,7 @@ import {
   NO_PATH,
   NOT_JSON,
   noModel,
+  ONLY_READS,
   rateLimited,
   SLOW_BODY,
   tooLarge,
@@ -139,6 +140,7 @@ export class ModelDesk {
     if (path.kind === 'none') return call.refuse(NO_PATH);
     const method = path.kind === 'ask' ? 'POST' : 'GET';
     if (call.request.method !== method) return call.refuse(wrongMethod(method));
+    if (path.kind === 'ask' && known.key.scope === 'read') return call.refuse(ONLY_READS);
     if (path.kind === 'list') return this.#list(call);
     if (path.kind === 'get') return this.#get(call, path.modelName);
     this.#read(call, path);

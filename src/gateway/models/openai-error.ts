@@ -19,6 +19,7 @@ export interface OpenAiError {
 export type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
+  | 'permission_error'
   | 'rate_limit_error'
   | 'service_unavailable_error'
   | 'server_error';

@@ -2,6 +2,7 @@ import type { Runner } from '../database.js';
 import type { ModelStore } from '../model-store.js';
 import { json, sql } from '../sql.js';
 import { lockPool, markChanged } from './pool-lock.js';
+import { isRouted } from './sql-words.js';
 
 type Asks = Parameters<ModelStore['askWakes']>[0];
 
@@ -13,7 +14,7 @@ const readAsks = (asks: Asks) => sql`
 const sleeps = sql`
   c.wake_asked_at IS NULL AND c.ending_at IS NULL AND EXISTS (SELECT 1 FROM model_engines e WHERE e.claim_id = c.id
     AND (e.phase = 'SLEEPING' OR e.order_kind = 'sleep'))
-  AND NOT EXISTS (SELECT 1 FROM model_engines e WHERE e.claim_id = c.id AND e.routable)`;
+  AND NOT EXISTS (SELECT 1 FROM model_engines e WHERE e.claim_id = c.id AND ${isRouted})`;
 
 /**
  * The last requests are noted. The first for one that sleeps stands from now on: its whole reserve is charged before its

@@ -38,6 +38,11 @@ export async function orProblem<Result>(work: () => Promise<Result>): Promise<Re
   }
 }
 
+/** Members of the pool are sessions of whoever made it: one outside the project is refused each of them. */
+const isMember = async (tx: Runner, userId: string, projectId: string): Promise<boolean> =>
+  (await tx.first(sql`SELECT 1 FROM memberships WHERE user_id = ${userId} AND project_id = ${projectId}`)) !==
+  undefined;
+
 /** A name that was removed comes again once nothing of its members is left. */
 export async function createPool(tx: Runner, pool: NewPool, by: By): Promise<Pool | PoolProblem> {
   await lockPool(tx, pool.name);
@@ -46,6 +51,7 @@ export async function createPool(tx: Runner, pool: NewPool, by: By): Promise<Poo
   if (group === undefined) return 'no-group';
   const project = await tx.first<{ id: string | null }>(sql`SELECT ${projectId(pool.project)} AS id`);
   if (project === undefined || project.id === null) return 'no-project';
+  if (!(await isMember(tx, by.userId, project.id))) return 'not-a-member';
   const made = await tx.run(sql`
     INSERT INTO pools AS p (name, project_id, group_name, owner_id, engine, member, sealed_environment, members_wanted, policy)
     VALUES (${pool.name}, ${project.id}, ${pool.group}, ${by.userId}, ${pool.engine}, ${json(pool.member)}::jsonb,

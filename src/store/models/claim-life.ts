@@ -1,6 +1,7 @@
 import type { Runner } from '../database.js';
 import type { ClaimLife, DueOrder } from '../model-store.js';
 import { sql } from '../sql.js';
+import { isRouted } from './sql-words.js';
 
 interface ClaimRow {
   readonly model_name: string;
@@ -20,7 +21,7 @@ interface EngineRow {
 
 async function details(tx: Runner, claimId: string, row: ClaimRow): Promise<string> {
   const engines = await tx.rows<EngineRow>(sql`
-    SELECT e.id, to_json(e.gpus) AS gpus, e.phase, e.order_kind, e.routable FROM model_engines e WHERE e.claim_id = ${claimId} ORDER BY e.id`);
+    SELECT e.id, to_json(e.gpus) AS gpus, e.phase, e.order_kind, ${isRouted} AS routable FROM model_engines e WHERE e.claim_id = ${claimId} ORDER BY e.id`);
   const why = row.reason === null ? '' : `: ${row.reason}, ${row.reason_message}`;
   const lines = engines.map(({ id, gpus, phase, order_kind, routable }) => {
     const order = order_kind === null ? '' : `, to ${order_kind}`;

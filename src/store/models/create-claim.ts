@@ -1,4 +1,4 @@
-import type { ModelClaim } from '../../contract/index.js';
+import type { ClaimReason, ModelClaim } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import type { ClaimProblem, ModelStore } from '../model-store.js';
 import { json, sql } from '../sql.js';
@@ -12,16 +12,17 @@ import { projectId } from './sql-words.js';
 
 type NewClaim = Parameters<ModelStore['createClaim']>[0];
 type By = Parameters<ModelStore['createClaim']>[1];
-type Check = Parameters<ModelStore['createClaim']>[2];
+type Why = Parameters<ModelStore['createClaim']>[2];
 
-const insert = (tx: Runner, claim: NewClaim, by: By): Promise<number> =>
+const insert = (tx: Runner, claim: NewClaim, { by, reason }: { by: By; reason: ClaimReason | null }): Promise<number> =>
   tx.run(sql`
     INSERT INTO model_claims (id, model_name, pool, project_id, owner_id, artifact_url, artifact_sha256, engine, args, tensor, pipeline,
-      replicas, pinned, hold, footprint_bytes, kv_floor_bytes, kv_min_bytes, kv_max_bytes, priority, sleep)
+      replicas, pinned, hold, footprint_bytes, kv_floor_bytes, kv_min_bytes, kv_max_bytes, priority, sleep, reason, reason_message, reason_data)
     SELECT ${by.claimId}, ${claim.modelName}, p.name, ${projectId(claim.project)}, ${by.userId}, ${claim.artifactUrl}, ${claim.artifactSha256},
       coalesce(${claim.engine ?? null}, p.engine), ${json(claim.args)}::jsonb, ${claim.parallel.tensor}, ${claim.parallel.pipeline},
       ${claim.replicas}, ${claim.pinned}, ${claim.hold === null ? null : json(claim.hold)}::jsonb, ${claim.perGpu.maximumFootprint},
-      ${claim.perGpu.kvFloor}, ${claim.kvMin}, ${claim.kvMax}, ${claim.priority}, ${json(claim.sleep)}::jsonb
+      ${claim.perGpu.kvFloor}, ${claim.kvMin}, ${claim.kvMax}, ${claim.priority}, ${json(claim.sleep)}::jsonb,
+      ${reason?.code ?? null}, ${reason?.message ?? ''}, ${json(reason?.data ?? {})}::jsonb
     FROM pools p WHERE p.name = ${claim.pool}
     ON CONFLICT (model_name) WHERE ended_at IS NULL DO NOTHING`);
 
@@ -41,7 +42,7 @@ async function problemOf(tx: Runner, claim: NewClaim): Promise<ClaimProblem | nu
 export async function createClaim(
   tx: Runner,
   claim: NewClaim,
-  { by, check }: { readonly by: By; readonly check: Check },
+  { by, why }: { readonly by: By; readonly why: Why },
 ): Promise<ModelClaim | ClaimProblem> {
   await lockPool(tx, claim.pool);
   const known = await tx.first(sql`SELECT 1 FROM model_claims WHERE id = ${by.claimId}`);
@@ -50,11 +51,16 @@ export async function createClaim(
     const problem = await problemOf(tx, claim);
     if (problem !== null) return problem;
     const pool = await readPool(tx, claim.pool);
-    const refused = pool === null ? null : check(pool.snapshot);
-    if (refused !== null) return { problem: 'refused', ...refused };
-    if ((await insert(tx, claim, by)) === 0) return { problem: 'name-taken' };
+    const reason = pool === null ? null : why(pool.snapshot);
+    if ((await insert(tx, claim, { by, reason })) === 0) return { problem: 'name-taken' };
     const message = `claims ${claim.pool} for ${claim.artifactUrl}`;
-    await recordModelEvent(tx, { claimId: by.claimId, kind: 'claimed', message, actor: by.actor });
+    await recordModelEvent(tx, {
+      claimId: by.claimId,
+      kind: 'claimed',
+      reason: reason?.code ?? null,
+      message,
+      actor: by.actor,
+    });
     await markChanged(tx, claim.pool);
   }
   return (await readClaim(tx, by.claimId, everything)) ?? { problem: 'missing' };

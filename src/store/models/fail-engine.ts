@@ -2,6 +2,7 @@ import type { Runner } from '../database.js';
 import { json, sql } from '../sql.js';
 import { giveOrder } from './give-order.js';
 import { recordModelEvent } from './model-events.js';
+import { isRouted } from './sql-words.js';
 
 /** So long a claim is not placed where its engine failed. */
 const AVOID_MS = 10 * 60_000;
@@ -38,6 +39,6 @@ export async function failEngine(tx: Runner, failure: Failure): Promise<void> {
   await tx.run(sql`
     UPDATE model_claims SET failed_for_good = CASE WHEN ${isForGood} THEN ${message}::text ELSE failed_for_good END,
       reason = 'EngineFailed', reason_message = ${message}, reason_data = ${json({ engine: instanceId })}::jsonb
-    WHERE id = ${claimId} AND ending_at IS NULL AND NOT EXISTS (SELECT 1 FROM model_engines e WHERE e.claim_id = ${claimId} AND e.routable)`);
+    WHERE id = ${claimId} AND ending_at IS NULL AND NOT EXISTS (SELECT 1 FROM model_engines e WHERE e.claim_id = ${claimId} AND ${isRouted})`);
   await recordModelEvent(tx, { claimId, instanceId, kind, reason: 'EngineFailed', message, actor: 'node' });
 }

@@ -23,6 +23,27 @@ export async function recordModelEvent(tx: Runner, event: NewModelEvent): Promis
       ${event.reason ?? null}, ${event.message}, ${json(event.data ?? {})}::jsonb, ${event.actor})`);
 }
 
+/** So many at a time: a sweep comes again. */
+const TRIMMED_MAX = 5_000;
+/** What the rows of both indexes of 0013 are kept for. */
+const KEPT = [
+  { events: sql`kind = 'limits'`, days: 14 },
+  { events: sql`kind NOT IN ('limits', 'claimed', 'changed', 'ending', 'ended')`, days: 90 },
+] as const;
+
+/**
+ * Divisions of the KV cache are kept for 14 days, what else happens by itself for 90; what somebody asked of a claim, and its end,
+ * for as long as its row. Answers how many went.
+ */
+export async function trimModelEvents(tx: Runner): Promise<number> {
+  let trimmed = 0;
+  for (const { events, days } of KEPT)
+    trimmed += await tx.run(sql`
+      DELETE FROM model_events WHERE id IN (
+        SELECT id FROM model_events WHERE ${events} AND at < now() - ${days}::int * interval '1 day' ORDER BY at LIMIT ${TRIMMED_MAX}::int)`);
+  return trimmed;
+}
+
 /** Oldest first. */
 export async function readModelEvents(tx: Runner, claimId: string, query: PageQuery): Promise<Page<ModelEvent>> {
   const key = decodeCursor(query.cursor, 2);

@@ -12,7 +12,7 @@ interface KeyRow extends Omit<GatewayKey, 'limits' | 'project'> {
 /** The projects of its owner; a domain-admin's are those of the domain. Null for an unknown, revoked or expired key. */
 export async function gatewayKey(tx: Runner, hash: Buffer): Promise<GatewayKey | null> {
   const row = await tx.first<KeyRow>(sql`
-    SELECT k.id AS "keyId", u.role = 'operator' AS "isOperator", to_json(l.models) AS models, l.requests_per_minute AS "requestsPerMinute",
+    SELECT k.id AS "keyId", k.scope, u.role = 'operator' AS "isOperator", to_json(l.models) AS models, l.requests_per_minute AS "requestsPerMinute",
       l.tokens_per_minute AS "tokensPerMinute",
       (SELECT coalesce(json_agg(project_path(p.id) ORDER BY p.name, p.id), '[]') FROM projects p
         WHERE EXISTS (SELECT 1 FROM memberships m WHERE m.project_id = p.id AND m.user_id = u.id)

@@ -9,7 +9,7 @@ import { createClaim } from './create-claim.js';
 import { engineOrder } from './engine-order.js';
 import { readMeasured } from './measure.js';
 import { memberWork } from './member-work.js';
-import { readModelEvents } from './model-events.js';
+import { readModelEvents, trimModelEvents } from './model-events.js';
 import { gatewayKey, putKeyLimits, readKeyLimits } from './model-keys.js';
 import { readUsage, recordUsage } from './model-usage.js';
 import { openTurn } from './open-turn.js';
@@ -44,7 +44,7 @@ const claims = (
   ModelStore,
   'createClaim' | 'changeClaim' | 'claim' | 'claims' | 'askSleep' | 'askWakes' | 'endClaim' | 'events' | 'measured'
 > => ({
-  createClaim: (claim, by, check) => db.transaction((tx) => createClaim(tx, claim, { by, check })),
+  createClaim: (claim, by, why) => db.transaction((tx) => createClaim(tx, claim, { by, why })),
   changeClaim: (claim, change, by) => db.transaction((tx) => changeClaim(tx, claim, { change, by })),
   claim: (claim, scope) => db.transaction((tx) => readClaim(tx, claim, scope), 'snapshot'),
   claims: (page, scope) => db.transaction((tx) => listClaims(tx, page, scope), 'snapshot'),
@@ -84,5 +84,6 @@ export const createModelStore = (context: StoreContext): ModelStore => {
     metrics: () => readMetrics(db),
     due: (olderThanMs) => readDue(db, olderThanMs),
     open: () => readOpen(db),
+    trimEvents: () => db.transaction((tx) => trimModelEvents(tx)),
   };
 };

@@ -3,6 +3,7 @@ import { afterCursor, pageOfRows } from '../cursor.js';
 import type { Runner } from '../database.js';
 import type { ModelScope } from '../model-store.js';
 import { allOf, type Sql, sql } from '../sql.js';
+import { isLost, isRouted } from './sql-words.js';
 
 type ClaimRow = Omit<ModelClaim, 'instances'>;
 type InstanceRow = ModelInstance & { readonly claim_id: string };
@@ -16,14 +17,17 @@ const claimsWhere = (condition: Sql): Sql => sql`
     c.wake_ms / 1000.0::float8 AS "wakeSeconds", c.created_at AS "createdAt"
   FROM model_claims c WHERE ${condition}`;
 
+const LOST = 'its node is not heard: it is off the route until that is heard again';
+
 const visible = ({ projects }: ModelScope): Sql =>
   projects === null ? sql`true` : sql`project_path(c.project_id) = ANY(${projects}::text[])`;
 
 async function readInstances(tx: Runner, claims: readonly string[]): Promise<ReadonlyMap<string, ModelInstance[]>> {
   const rows = await tx.rows<InstanceRow>(sql`
-    SELECT e.claim_id, e.id, e.replica, e.session_id AS member, e.node, to_json(e.gpus) AS gpus, e.phase, e.routable,
+    SELECT e.claim_id, e.id, e.replica, e.session_id AS member, e.node, to_json(e.gpus) AS gpus, e.phase, ${isRouted} AS routable,
       e.moves_from AS "movesFrom", e.limit_bytes AS "limitBytes", e.planned_bytes AS "plannedBytes", e.kv_used_bytes AS "kvUsedBytes",
-      e.residue_bytes AS "residueBytes", e.running, e.waiting, e.idle_since AS "idleSince", e.phase_since AS "phaseSince", e.restarts, e.message
+      e.residue_bytes AS "residueBytes", e.running, e.waiting, e.idle_since AS "idleSince", e.phase_since AS "phaseSince", e.restarts,
+      CASE WHEN ${isLost} THEN ${LOST} ELSE e.message END AS message
     FROM model_engines e WHERE e.claim_id = ANY(${claims}::text[]) ORDER BY e.replica, e.id`);
   const byClaim = new Map<string, ModelInstance[]>();
   for (const { claim_id, ...instance } of rows) byClaim.set(claim_id, [...(byClaim.get(claim_id) ?? []), instance]);

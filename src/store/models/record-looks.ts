@@ -33,7 +33,7 @@ async function lookAtMember(tx: Runner, look: MemberLook, unknown: readonly stri
     SELECT ${isSilent} OR m.unreachable_at IS NOT NULL OR m.unknown_engines <> ${unknown}::text[] AS differs
     FROM pool_members m WHERE m.session_id = ${look.memberSessionId}`);
   await tx.run(sql`
-    UPDATE pool_members SET looked_at = now(), unreachable_at = NULL, unknown_engines = ${unknown}::text[], cached = ${look.cachedArtifacts}::text[]
+    UPDATE pool_members SET looked_at = now(), unreachable_at = NULL, unknown_engines = ${unknown}::text[], look_seconds = ${look.everySeconds ?? 10}::float8, cached = ${look.cachedArtifacts}::text[]
     WHERE session_id = ${look.memberSessionId}`);
   return before?.differs ?? false;
 }

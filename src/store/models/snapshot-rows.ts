@@ -12,9 +12,9 @@ const HOLES = sql`
     CASE WHEN ${isSilent} THEN 'agent silent' END,
     CASE WHEN m.unreachable_at IS NOT NULL THEN 'its node gave no answer about limits' END,
     CASE WHEN cardinality(m.unknown_engines) > 0 THEN 'an engine of no claim: ' || array_to_string(m.unknown_engines, ', ') END,
-    (SELECT 'still leaving: ' || string_agg(c.model_name, ', ' ORDER BY c.model_name) FROM model_engines e
-      JOIN instance_gpus ig ON ig.instance_id = e.id JOIN model_claims c ON c.id = e.claim_id
-      WHERE ig.node = g.node AND ig.device_id = g.device_id AND (e.phase IN ('STOPPING', 'FAILED')))], NULL)`;
+    (SELECT 'still leaving: ' || count(*) || CASE count(*) WHEN 1 THEN ' engine' ELSE ' engines' END FROM model_engines e
+      JOIN instance_gpus ig ON ig.instance_id = e.id
+      WHERE ig.node = g.node AND ig.device_id = g.device_id AND (e.phase IN ('STOPPING', 'FAILED')) HAVING count(*) > 0)], NULL)`;
 
 export const readGpus = (tx: Runner, pool: string): Promise<PoolSnapshot['gpus']> =>
   tx.rows<PoolSnapshot['gpus'][number]>(sql`
@@ -35,7 +35,7 @@ export const readClaims = (tx: Runner, pool: string): Promise<readonly Claim[]> 
       greatest(c.kv_floor_bytes, c.kv_min_bytes) AS "kvFloorBytes", c.kv_floor_bytes AS "declaredFloorBytes",
       c.kv_min_bytes AS "kvMinBytes", c.kv_max_bytes AS "kvMaxBytes", c.priority, c.tensor * c.pipeline AS "gpusPerInstance",
       c.replicas, c.pinned, (c.sleep->>'never')::boolean AS "neverSleeps", (c.sleep->>'afterSeconds')::float8 * 1000 AS "sleepAfterMs",
-      (c.sleep->>'minimumAwakeSeconds')::float8 * 1000 AS "minimumAwakeMs", c.artifact_url AS "artifactUrl",
+      (c.sleep->>'minimumAwakeSeconds')::float8 * 1000 AS "minimumAwakeMs", c.artifact_url AS "artifactUrl", project_path(c.project_id) AS project,
       ${ms(sql`c.wake_asked_at`)} AS "wakeAskedMs", ${ms(sql`c.last_request_at`)} AS "lastRequestMs", c.sleep_asked AS "sleepAsked",
       c.ending_at IS NOT NULL AS "isEnding", c.failed_for_good AS "failedForGood",
       (SELECT coalesce(json_agg(a ORDER BY a->>'gpu'), '[]') FROM jsonb_array_elements(c.avoid) a

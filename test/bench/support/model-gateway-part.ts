@@ -98,7 +98,7 @@ async function gateway(): Promise<number> {
     models: {
       routes: async () => routes.map((route) => ({ ...route })),
       route: async () => null,
-      gatewayKey: async () => ({ keyId: 'key_1', project, projects: [project], isOperator: false, limits }),
+      gatewayKey: async () => ({ keyId: 'key_1', project, projects: [project], isOperator: false, scope: 'models', limits }),
       askWakes: async () => [],
       recordUsage: async () => undefined,
     },

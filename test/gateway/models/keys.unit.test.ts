@@ -49,6 +49,14 @@ describe.each(PATHS)('$method $path', ({ path, method }) => {
     expect(engine.requests).toHaveLength(0);
   });
 
+  it('with a key of scope models: served; of scope read: listed, and 403 in the same form to ask', async () => {
+    expect((await call(ledger.addKey({ scope: 'models' }))).status).toBe(200);
+    const answer = await call(ledger.addKey({ scope: 'read' }));
+    if (method === 'GET') expect(answer.status).toBe(200);
+    else expect(answer).toMatchObject({ status: 403, error: { code: 'key_scope', type: 'permission_error' } });
+    expect(engine.requests).toHaveLength(method === 'GET' ? 0 : 1);
+  });
+
   it('with a key of the project: served', async () => {
     expect((await call(ledger.addKey())).status).toBe(200);
   });

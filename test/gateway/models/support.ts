@@ -148,6 +148,7 @@ export class SimulatedLedger {
       project: 'default/team',
       projects: ['default/team'],
       isOperator: false,
+      scope: 'write' as const,
     };
     this.keys.set(hashSecret(secret).toString('hex'), { ...key, limits, ...more });
     return secret;
