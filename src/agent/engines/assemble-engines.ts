@@ -6,6 +6,7 @@ import { openMarks } from '../marks.js';
 import type { Ports } from '../ports.js';
 import { createArtifactCache } from './artifact-cache.js';
 import type { ArtifactSettings } from './artifact-files.js';
+import { openCrashBook } from './crash-book.js';
 import { createEngineManager, type EngineManager } from './engine-manager.js';
 import { listEngines } from './found-engine.js';
 
@@ -48,6 +49,7 @@ export async function assembleEngines({ settings, adapters, api, ports }: Engine
     artifacts,
     gpuMemory,
     sleepers: await openMarks(join(stateDir, 'sleepers')),
+    crashes: await openCrashBook(join(stateDir, 'crashes')),
     publishAddress: listenAddress(settings),
     host: new URL(settings.agentUrl).hostname.replace(/^\[|\]$/g, ''),
     log,

@@ -1,6 +1,7 @@
 import type { ContainerExit } from '../../docker/exits.js';
 import { LABEL } from '../kernel-container.js';
 import { logTail } from '../log-tail.js';
+import type { CrashHistory } from './crash-book.js';
 import type { EngineDeps } from './engine-deps.js';
 import { ENGINE_LABEL, engineName, type FoundEngine, isRunning, listEngines } from './found-engine.js';
 import { untilReady } from './ready.js';
@@ -63,13 +64,14 @@ async function ended(
   { signal, ...ending }: Ending & { readonly signal: AbortSignal },
 ): Promise<void> {
   const record = deps.records.of(engine.instanceId);
-  if (record.isStopping || record.restart !== undefined || record.failure !== undefined) return;
+  const isSeenTo = () => record.isStopping || record.restart !== undefined || record.failure !== undefined;
+  if (isSeenTo()) return;
   const how = `ended with ${ending.exitCode}${ending.oomKilled ? ', out of memory' : ''}`;
   const said = (await logTail(deps.containers, engine.name).catch(() => '')).trim().split('\n').slice(-2).join(' | ');
   const message = `${how}${said === '' ? '' : `: ${said}`}`.slice(0, 400);
-  const nowMs = performance.now();
-  const pauseSeconds = restartPauseSeconds(record.crashesMs, nowMs);
-  record.crashesMs = [...record.crashesMs, nowMs].slice(-CRASHES_KEPT);
+  if (isSeenTo()) return;
+  const pauseSeconds = await countCrash(deps, engine);
+  if (isSeenTo()) return;
   const isForGood = !record.hasServed && ending.exitCode === USAGE_EXIT_CODE;
   if (isForGood) giveUp(deps, engine, { message, whose: 'claim' });
   else if (deps.sleepers.has(engine.instanceId))
@@ -82,6 +84,26 @@ async function ended(
     deps.tell(engine.memberSessionId);
   }
 }
+
+/** The pause before its next start; undefined: too often. A run crashes once, whoever sees it. */
+async function countCrash(deps: EngineDeps, { instanceId, container }: FoundEngine): Promise<number | undefined> {
+  const { restarts, crashes } = deps.crashes.of(instanceId);
+  const run = container.startedAt?.toISOString() ?? '';
+  const before = crashes.filter((crash) => crash.run !== run);
+  const nowMs = Date.now();
+  const told = [...before, { atMs: nowMs, run }].slice(-CRASHES_KEPT);
+  await write(deps, instanceId, { restarts, crashes: told });
+  return restartPauseSeconds(
+    before.map(({ atMs }) => atMs),
+    nowMs,
+  );
+}
+
+/** A disk that is full does not keep an engine down. */
+const write = ({ crashes, log }: EngineDeps, instanceId: string, history: CrashHistory): Promise<void> =>
+  crashes.put(instanceId, history).catch((error: unknown) => {
+    log.warn({ err: error, instanceId }, 'its crashes could not be written down');
+  });
 
 function giveUp(
   deps: EngineDeps,
@@ -101,7 +123,9 @@ async function restart(deps: EngineDeps, engine: FoundEngine, signal: AbortSigna
   if (signal.aborted || record.isStopping) return;
   try {
     await limitAgain(deps, engine);
-    Object.assign(record, { state: 'starting', hasServed: false, restarts: record.restarts + 1 });
+    Object.assign(record, { state: 'starting', hasServed: false });
+    const { restarts, crashes } = deps.crashes.of(instanceId);
+    await write(deps, instanceId, { restarts: restarts + 1, crashes });
     await deps.containers.startAgain(name);
     deps.tell(memberSessionId);
     const outcome = await untilReady(deps, engine, { seconds: engine.startDeadlineSeconds, signal });

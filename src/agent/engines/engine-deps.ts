@@ -8,6 +8,7 @@ import type { AgentApi } from '../api-client.js';
 import type { Marks } from '../marks.js';
 import type { Ports } from '../ports.js';
 import type { ArtifactCache } from './artifact-cache.js';
+import type { CrashBook } from './crash-book.js';
 import type { EngineRecords } from './engine-records.js';
 import type { FoundEngine } from './found-engine.js';
 import type { KeeperLink } from './keeper-link.js';
@@ -24,6 +25,8 @@ export interface EngineDeps {
   readonly records: EngineRecords;
   /** Engines that sleep, also after the agent was restarted: one that ends asleep is not started again without its memory. */
   readonly sleepers: Marks;
+  /** How often each crashed, also before the agent was restarted. */
+  readonly crashes: CrashBook;
   /** By the run of the anchor. */
   readonly keeper: (anchorKey: string) => KeeperLink;
   readonly publishAddress: string;

@@ -5,8 +5,6 @@ export interface EngineRecord {
   state: EngineLook['state'];
   /** It was ready once since its container was started. */
   hasServed: boolean;
-  restarts: number;
-  crashesMs: number[];
   /** Its next start is due. */
   restart: NodeJS.Timeout | undefined;
   /** It is being ended: an exit is no crash. */
@@ -46,8 +44,6 @@ export function createEngineRecords(): EngineRecords {
 const emptyRecord = (): EngineRecord => ({
   state: 'starting',
   hasServed: false,
-  restarts: 0,
-  crashesMs: [],
   restart: undefined,
   isStopping: false,
   failure: undefined,

@@ -39,7 +39,7 @@ export async function lookAt(deps: EngineDeps, engine: FoundEngine, sight: Membe
   const record = deps.records.of(instanceId);
   if (seen.state === 'ready' && memoryBytes !== null) record.awakeBytes = memoryBytes;
   const segment = bytesOf(sight.segments?.get(engine.segment));
-  return { instanceId, ...seen, ...segment, memoryBytes, hostBytes, restarts: record.restarts };
+  return { instanceId, ...seen, ...segment, memoryBytes, hostBytes, restarts: deps.crashes.of(instanceId).restarts };
 }
 
 function ofEnded({ records }: EngineDeps, { instanceId, container }: FoundEngine): Seen {

@@ -9,7 +9,7 @@ import { engineContainer } from './engine-container.js';
 import type { EngineDeps } from './engine-deps.js';
 import { anchorName, engineName, type FoundEngine, isRunning, readEngine } from './found-engine.js';
 import { failed, readyResult, untilReady } from './ready.js';
-import { removeEngine } from './stop-engine.js';
+import { forget, removeEngine } from './stop-engine.js';
 
 export interface OrderProgress {
   readonly signal: AbortSignal;
@@ -56,7 +56,7 @@ async function running(deps: EngineDeps, order: EngineOrder, { signal, onPhase }
   Object.assign(known, { apiKey: order.apiKey, isStopping: false });
   const before = await found(deps, order.instanceId);
   if (before !== undefined && (isRunning(before.container) || known.restart !== undefined)) return before;
-  if (before !== undefined) await removeEngine(deps, before, 0); // of a try that was cut off: nobody knows how far it came
+  if (before !== undefined) await removeTry(deps, before);
   Object.assign(deps.records.of(order.instanceId), { apiKey: order.apiKey, failure: undefined });
   const anchorKey = runKey({ kernelId: order.anchorKernelId, attempt: order.anchorAttempt });
   const anchor = await deps.containers.inspect(anchorName(anchorKey));
@@ -80,6 +80,13 @@ async function running(deps: EngineDeps, order: EngineOrder, { signal, onPhase }
   const engine = readEngine(started);
   if (engine === undefined) throw new ContainerFailure('engine_error', `${spec.name} has lost its labels`);
   return engine;
+}
+
+/** Of a start that was cut off nobody knows how far it came: it goes, and its crashes count on. */
+async function removeTry(deps: EngineDeps, engine: FoundEngine): Promise<void> {
+  const history = deps.crashes.of(engine.instanceId);
+  await removeEngine(deps, engine, 0);
+  if (history.crashes.length > 0) await deps.crashes.put(engine.instanceId, history);
 }
 
 /** The segment is there, at the ledger's limit or below, before the engine is. */
@@ -110,6 +117,6 @@ async function discard(deps: EngineDeps, instanceId: string): Promise<void> {
   if (engine !== undefined) await removeEngine(deps, engine, 0);
   else {
     deps.ports.release(engineName(instanceId));
-    deps.records.forget(instanceId);
+    await forget(deps, instanceId);
   }
 }

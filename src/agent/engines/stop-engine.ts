@@ -17,8 +17,7 @@ export async function stopEngine(
 ): Promise<OrderResult> {
   if (engine === undefined) {
     deps.ports.release(engineName(order.instanceId));
-    deps.records.forget(order.instanceId);
-    await deps.sleepers.remove(order.instanceId);
+    await forget(deps, order.instanceId);
     return { outcome: 'gone' };
   }
   stopping(deps, order.instanceId);
@@ -59,6 +58,12 @@ export async function removeEngine(deps: EngineDeps, engine: FoundEngine, graceS
     .delete(segment || segmentName(instanceId))
     .catch(() => undefined); // an anchor that is gone has taken it along
   deps.ports.release(name);
-  await deps.sleepers.remove(instanceId);
-  deps.records.forget(instanceId);
+  await forget(deps, instanceId);
+}
+
+/** Nothing of it is left on the node. */
+export async function forget({ records, sleepers, crashes }: EngineDeps, instanceId: string): Promise<void> {
+  records.forget(instanceId);
+  await sleepers.remove(instanceId);
+  await crashes.remove(instanceId);
 }

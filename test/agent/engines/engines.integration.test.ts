@@ -143,6 +143,23 @@ describe('a crash', () => {
 });
 
 describe('a restarted agent', () => {
+  test('goes on with the crashes that it knew: no budget is refilled, and none is used up twice', async () => {
+    const a = await started();
+    const restarts = async (times: number) => {
+      await member.tell(a.port, { crash: true });
+      await eventually(() => expect(member.lastLook(a.id)).toMatchObject({ state: 'ready', restarts: times }));
+    };
+    await restarts(1);
+    await member.restartAgent();
+    await eventually(() => expect(member.lastLook(a.id)).toMatchObject({ state: 'ready', restarts: 1 }));
+    for (const times of [2, 3, 4, 5]) await restarts(times);
+    await member.tell(a.port, { crash: true });
+    await eventually(() =>
+      expect(member.lastLook(a.id)).toMatchObject({ state: 'exited', message: expect.stringMatching(/too often/) }),
+    );
+    await stop(a.id);
+  });
+
   test('finds its engines again, one that was loading, too; what the ledger does not know goes', async () => {
     const [a, lost] = [await started(), await started()];
     const loading = member.order({}, ['--simulated-start-seconds', '2']);

@@ -1,4 +1,8 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openCrashBook } from '../../../src/agent/engines/crash-book.js';
 import { residueOf } from '../../../src/agent/engines/engine-memory.js';
 import type { FoundEngine } from '../../../src/agent/engines/found-engine.js';
 import { restartPauseSeconds } from '../../../src/agent/engines/restart-budget.js';
@@ -14,6 +18,31 @@ test('restarts: 2, 4, 8, 16, 32 s, then none; the budget refills as crashes grow
   });
   expect(pauses).toEqual([2, 4, 8, 16, 32, undefined]);
   expect(restartPauseSeconds(crashes, 3_600_000)).toBe(2);
+});
+
+test('crashes are known to the next agent, each run once; half-written and unreadable files, and old ones, are nothing', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'berth-crashes-'));
+  try {
+    const crash = (atMs: number) => ({ atMs, run: 'r' });
+    const book = await openCrashBook(dir);
+    await book.put('a', { restarts: 2, crashes: [crash(Date.now())] });
+    await book.put('old', { restarts: 1, crashes: [crash(1)] });
+    await book.put('gone', { restarts: 1, crashes: [crash(Date.now())] });
+    await book.remove('gone');
+    await book.remove('never');
+    for (const [name, text] of [
+      ['b', '{"restarts"'],
+      ['c', '{}'],
+      ['a.new', '{}'],
+    ] as const)
+      await writeFile(join(dir, name), text);
+    const next = await openCrashBook(dir);
+    expect(next.of('a')).toEqual(book.of('a'));
+    for (const id of ['old', 'gone', 'b', 'c']) expect(next.of(id)).toEqual({ restarts: 0, crashes: [] });
+    expect(await readdir(dir)).toEqual(['a']);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
 });
 
 test('the driver’s own reserve is not usable; a process whose memory is not told is not known', () => {
