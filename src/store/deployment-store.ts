@@ -29,7 +29,15 @@ export interface ReplicaRow extends Replica {
   /** Every gateway that was heard of lately has said, since it began to drain, that it has nothing under way to it. */
   readonly isDrained: boolean;
   readonly node: string | null;
+  /** `''` before its submission is known. */
   readonly sessionState: string;
+  /**
+   * Whose doing it is that it is `unhealthy` or has ENDED; null: it is neither. `own`: its container exited, its check failed or was
+   * never passed, it could not be started, its submission was refused. `platform`: its node is LOST or drains, it is or was
+   * preempted. `asked`: somebody stopped it, or its deployment did (`drainingMs` is set).
+   */
+  readonly fault: 'own' | 'platform' | 'asked' | null;
+  /** Why it is unhealthy or ended, or what it waits for. */
   readonly message: string | null;
 }
 
@@ -51,8 +59,9 @@ export interface DeploymentSnapshot {
   readonly prometheus: readonly { readonly rule: string; readonly query: string }[];
   readonly lastRequestMs: number | null;
   readonly wakeAskedMs: number | null;
+  /** All that are not closed. One whose session has ended is here as ENDED, once: the commit of the turn that saw it closes it. */
   readonly replicas: readonly ReplicaRow[];
-  /** By revision. */
+  /** By revision, as the last turn wrote them. */
   readonly failures: Readonly<Record<number, Failures>>;
   readonly drainMs: Readonly<Record<number, number>>;
   readonly nowMs: number;
@@ -71,9 +80,11 @@ export interface DeploymentTurn {
   readonly verdict: { readonly kind: 'done' | 'roll-back'; readonly because: string } | null;
   readonly rolloutMessage: string;
   readonly weights: readonly { readonly revision: number; readonly percent: number }[];
+  /** By revision, whole: counted here alone, so the ledger only keeps them. */
+  readonly failures: Readonly<Record<number, Failures>>;
   readonly create: Correction['create'];
   readonly drain: Correction['drain'];
-  /** Drained (nothing in flight, or the grace over): their sessions are to be stopped now. */
+  /** Drained (nothing in flight, or the grace over; also those that `drain` names and that never served): to be stopped now. */
   readonly stop: readonly SessionId[];
   readonly events: readonly {
     readonly kind: string;
@@ -94,6 +105,8 @@ export interface DeploymentWork {
     readonly name: string;
     readonly template: Revision['template'];
     readonly sealedSecrets: Buffer | null;
+    /** As the turn that made the replica got it of `sealApiKey`. */
+    readonly sealedApiKey: Buffer | null;
   }[];
   readonly stop: readonly { readonly sessionId: SessionId; readonly graceMs: number; readonly message: string }[];
   readonly owner: Principal | null;
@@ -187,10 +200,14 @@ export interface DeploymentStore {
   revokeToken(name: string, tokenId: string, actor: string): Promise<boolean>;
 
   // the turn
-  /** Under the deployment's lock: reads, lets `decide` decide, writes. `decide` is pure; `values` are Prometheus answers by rule. */
+  /**
+   * Under the deployment's lock: reads, lets `decide` decide, writes. `decide` is pure and may be asked twice (a transaction that
+   * is tried again). `sealApiKey` makes the key of each replica that is made, sealed to its session's id; null: it has none.
+   */
   turn(
     deploymentId: string,
     decide: (snapshot: DeploymentSnapshot) => DeploymentTurn,
+    sealApiKey: (sessionId: SessionId, template: Revision['template']) => Buffer | null,
   ): Promise<{ readonly outcome: 'lives' | 'ended' | 'missing' }>;
   /** Of a deployment: the Prometheus queries of its rules. Read before the turn, so that no query runs under the lock. */
   queries(deploymentId: string): Promise<readonly { readonly rule: string; readonly query: string }[]>;
