@@ -8,6 +8,8 @@ import { engineCases } from './engines.js';
 import { failedStartCases } from './failed-starts.js';
 import { leavingCases } from './leaving.js';
 import { modelCases } from './models.js';
+import { modelOutageCases } from './models-outages.js';
+import { modelPoolCases } from './models-pools.js';
 import { nodeAgentCases } from './node-agent.js';
 import { supervisorCases } from './supervisor.js';
 import { workersUnderLoadCases } from './workers-under-load.js';
@@ -25,4 +27,6 @@ export const CASES: readonly ChaosCase[] = [
   ...dockerCases,
   ...leavingCases,
   ...modelCases,
+  ...modelOutageCases,
+  ...modelPoolCases,
 ];
