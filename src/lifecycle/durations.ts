@@ -21,6 +21,10 @@ export interface Durations {
   readonly modelNetMs: number;
   /** And so often while it has none: whoever gives it one signals, and the sweeper signals again. */
   readonly modelRestMs: number;
+  /** A deployment with something under way, or with rules, is looked at this often, kick or no kick. */
+  readonly deploymentNetMs: number;
+  /** And so often one at rest: whatever changes it kicks. */
+  readonly deploymentRestMs: number;
 }
 
 export const DEFAULT_DURATIONS: Durations = {
@@ -33,6 +37,8 @@ export const DEFAULT_DURATIONS: Durations = {
   poolRestMs: 60_000,
   modelNetMs: 30_000,
   modelRestMs: 600_000,
+  deploymentNetMs: 5_000,
+  deploymentRestMs: 30_000,
 };
 
 /** As one installation wants them; undefined: the defaults of whatever build a workflow runs on. */

@@ -11,6 +11,7 @@ export const warmWorkflowId = (node: string, imagesHash: string): string => `nod
 
 export const poolWorkflowId = (pool: string): string => `pool/${pool}`;
 export const modelWorkflowId = (claimId: string): string => `model/${claimId}`;
+export const deploymentWorkflowId = (deploymentId: string): string => `deployment/${deploymentId}`;
 
 export const WORKFLOW_TYPES = {
   session: 'sessionWorkflow',
@@ -19,6 +20,7 @@ export const WORKFLOW_TYPES = {
   warm: 'warmWorkflow',
   pool: 'poolWorkflow',
   model: 'modelWorkflow',
+  deployment: 'deploymentWorkflow',
 } as const;
 
 /** Workers of the control plane are versioned under this name; node agents are not versioned. */

@@ -13,6 +13,7 @@ import type { SessionId } from '../contract/index.js';
 import type { Durations } from '../lifecycle/durations.js';
 import {
   CONTROL_QUEUE,
+  deploymentWorkflowId,
   groupWorkflowId,
   modelWorkflowId,
   nodeWorkflowId,
@@ -64,6 +65,12 @@ export function createTemporalDoor({ durations, ...address }: DoorOptions): Temp
     ensurePool: (pool) => start(WORKFLOW_TYPES.pool, poolWorkflowId(pool), { pool, kicked: false }),
     signalModel: (claimId) =>
       signalWithStart(WORKFLOW_TYPES.model, modelWorkflowId(claimId), { signal: orderedSignal, input: { claimId } }),
+    kickDeployment: (deploymentId) =>
+      signalWithStart(WORKFLOW_TYPES.deployment, deploymentWorkflowId(deploymentId), {
+        signal: kickSignal,
+        input: { deploymentId, kicked: false },
+      }),
+    openDeploymentIds: () => openIds(client, WORKFLOW_TYPES.deployment, deploymentWorkflowId('')),
     openModelIds: () => openIds(client, WORKFLOW_TYPES.model, modelWorkflowId('')),
     signalSession: (signal) => signalSession(client, signal),
     ensureNode: (node) => start(WORKFLOW_TYPES.node, nodeWorkflowId(node), { node }),

@@ -40,6 +40,10 @@ export interface TemporalDoor {
   ensurePool(pool: string): Promise<void>;
   /** Signal-with-start of `model/<claimId>`, without data: it reads its orders. */
   signalModel(claimId: string): Promise<void>;
+  /** Signal-with-start of `deployment/<id>`, without data: a turn over its replicas. */
+  kickDeployment(deploymentId: string): Promise<void>;
+  /** Deployments whose workflow is open, as visibility knows them: some seconds behind. */
+  openDeploymentIds(): AsyncIterable<string>;
   /** Claims whose workflow is open, as visibility knows them: some seconds behind. */
   openModelIds(): AsyncIterable<string>;
   /** Ids of all sessions whose workflow is open, as visibility knows them: some seconds behind. */

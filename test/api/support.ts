@@ -54,6 +54,8 @@ export function directDoor(store: Store): TestDoor {
     ensurePool: async () => undefined,
     signalModel: async (claimId) => void kicks.push(`model/${claimId}`),
     openModelIds: async function* none() {},
+    kickDeployment: async (id) => void kicks.push(`deployment/${id}`),
+    openDeploymentIds: async function* none() {},
     warmNode: async (node, images) => void warmed.push([node, ...images].join(' ')),
     openSessionIds: async function* none() {},
     sessionWorkflowState: async () => 'open',
