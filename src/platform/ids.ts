@@ -25,3 +25,5 @@ export const newBudgetId = (): BudgetId => mint('bgt') as BudgetId;
 export const newRequestId = (): string => mint('req');
 export const newInstanceId = (): string => mint('eng');
 export const newClaimId = (): string => mint('mdl');
+export const newDeploymentId = (): string => mint('dep');
+export const newDeploymentTokenId = (): string => mint('dpt');

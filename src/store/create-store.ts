@@ -3,6 +3,7 @@ import { createBudgetStore } from './budgets/budget-store-of.js';
 import type { StoreContext } from './context.js';
 import { createControlStore } from './control/control-store.js';
 import { type DatabaseOptions, openDatabase } from './database.js';
+import { createDeploymentStore } from './deployments/deployment-store-of.js';
 import { createEventStore } from './events.js';
 import { createFolderStore } from './folders/folder-store.js';
 import { createIdempotencyStore } from './idempotency.js';
@@ -38,6 +39,7 @@ export function createStore(options: DatabaseOptions): Store {
     control: createControlStore(context),
     usage: createUsageStore(context),
     models: createModelStore(context),
+    deployments: createDeploymentStore(context),
     migrate: () => migrate(db),
     ping: async () => {
       await db.first(sql`SELECT 1`);

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { StoreContext } from './context.js';
-import { EVENT_CHANNEL, KEY_CHANNEL, MODEL_CHANNEL } from './notifier.js';
+import { DEPLOYMENT_CHANNEL, EVENT_CHANNEL, KEY_CHANNEL, MODEL_CHANNEL } from './notifier.js';
 import type { EventStore } from './store.js';
 
 const RETRY_MS = 500;
@@ -31,12 +31,14 @@ export async function listenForEvents(
     fresh.on('end', () => lost(fresh));
     fresh.on('notification', ({ channel, payload = '' }) => {
       if (channel === MODEL_CHANNEL) on.model?.(payload);
+      else if (channel === DEPLOYMENT_CHANNEL) on.deployment?.(payload);
       else if (channel === KEY_CHANNEL) on.key?.(payload === '' ? null : payload);
       else on.session(payload);
     });
     try {
       await fresh.query(`LISTEN ${EVENT_CHANNEL}`);
       if (on.model !== undefined) await fresh.query(`LISTEN ${MODEL_CHANNEL}`);
+      if (on.deployment !== undefined) await fresh.query(`LISTEN ${DEPLOYMENT_CHANNEL}`);
       if (on.key !== undefined) await fresh.query(`LISTEN ${KEY_CHANNEL}`);
     } catch (error) {
       if (client === fresh) {

@@ -12,6 +12,7 @@ import { folders } from './migrations/0009-folders.js';
 import { apps } from './migrations/0010-apps.js';
 import { models } from './migrations/0011-models.js';
 import { modelsUpkeep } from './migrations/0013-models-upkeep.js';
+import { deployments } from './migrations/0014-deployments.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
@@ -26,6 +27,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0010-apps': apps,
   '0011-models': models,
   '0013-models-upkeep': modelsUpkeep,
+  '0014-deployments': deployments,
 };
 
 const migrationOf = (text: string): Migration => ({

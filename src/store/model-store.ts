@@ -1,7 +1,6 @@
 import type {
   ApiKey,
   ChangeModelClaim,
-
   ChangePool,
   ClaimReason,
   CreateModelClaim,

@@ -5,6 +5,8 @@ export const EVENT_CHANNEL = 'berth_events';
 /** Told by triggers (0011-models), within the transaction: changes of models are few. */
 export const MODEL_CHANNEL = 'berth_models';
 export const KEY_CHANNEL = 'berth_keys';
+/** Told by triggers (0014-deployments), too. */
+export const DEPLOYMENT_CHANNEL = 'berth_deployments';
 
 /** Tells listeners that sessions have new events: after the commit, in a statement of its own (inside, it would serialize all commits). */
 export interface Notifier {

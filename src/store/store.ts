@@ -22,6 +22,7 @@ import type {
 } from '../contract/index.js';
 import type { AppStore } from './app-store.js';
 import type { BudgetStore } from './budget-store.js';
+import type { DeploymentStore } from './deployment-store.js';
 import type { FolderStore } from './folder-store.js';
 import type { ModelStore } from './model-store.js';
 import type { ReportStore } from './report-store.js';
@@ -228,6 +229,8 @@ export interface EventStore {
     readonly session: (sessionId: string) => void;
     /** A claim whose route or reason changed, told with the commit. */
     readonly model?: (claimId: string) => void;
+    /** A deployment whose routes, replicas, tokens or state changed, told with the commit. */
+    readonly deployment?: (deploymentId: string) => void;
     /** A key that was revoked or has other limits; null: of which keys the projects changed is not said. */
     readonly key?: (keyId: string | null) => void;
     readonly reconnect: () => void;
@@ -278,6 +281,7 @@ export interface Store {
   readonly control: ControlStore;
   readonly usage: UsageStore;
   readonly models: ModelStore;
+  readonly deployments: DeploymentStore;
   /** Applies migrations; two at once apply each once. */
   migrate(): Promise<void>;
   ping(): Promise<void>;

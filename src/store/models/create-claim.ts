@@ -1,5 +1,6 @@
 import type { ClaimReason, ModelClaim } from '../../contract/index.js';
 import type { Runner } from '../database.js';
+import { modelNameIsTaken } from '../model-names.js';
 import type { ClaimProblem, ModelStore } from '../model-store.js';
 import { json, sql } from '../sql.js';
 import { closeOrphans } from './close-orphans.js';
@@ -33,10 +34,7 @@ async function problemOf(tx: Runner, claim: NewClaim): Promise<ClaimProblem | nu
     FROM pools p CROSS JOIN (SELECT ${projectId(claim.project)} AS id) own WHERE p.name = ${claim.pool} AND p.removed_at IS NULL`);
   if (row === undefined) return { problem: 'no-pool' };
   if (!row.may_claim) return { problem: 'no-project' };
-  const taken = await tx.first(
-    sql`SELECT 1 FROM model_claims WHERE model_name = ${claim.modelName} AND ended_at IS NULL`,
-  );
-  return taken === undefined ? null : { problem: 'name-taken' };
+  return (await modelNameIsTaken(tx, claim.modelName, { deploymentId: null })) ? { problem: 'name-taken' } : null;
 }
 
 export async function createClaim(
