@@ -1,5 +1,3 @@
-import { isLive, type Replica } from './replica.js';
-
 /** A rule on one metric: above `upAt` it asks for `step` more, below `downAt` for `step` fewer. */
 export interface MetricRule {
   readonly name: string;
@@ -21,6 +19,7 @@ export interface ScheduleRule {
 }
 
 export interface ScaleGround {
+  /** The wanted count: what is on its way, or fails, is in it. */
   readonly current: number;
   readonly minimum: number;
   readonly maximum: number;
@@ -39,21 +38,20 @@ export type RuleVerdict = {
   readonly count: number | null;
 };
 
-/** What rules count from: those that are on their way count, those that leave do not. */
-export const currentCount = (replicas: readonly Replica[]): number => replicas.filter(isLive).length;
-
 /** Kept with its numbers, whether the count changes or not. */
 export interface ScaleDecision {
   readonly wanted: number;
   readonly by: string | null;
   readonly because: string;
   readonly rules: readonly RuleVerdict[];
+  /** Whose moment is kept as that of the last change; null: nothing changed. */
+  readonly fires: string | null;
 }
 
 /**
  * All rules are looked at: the largest step up wins over any step down; of several downs the smallest is taken. A step past a
- * bound is clamped to it; a missing metric decides nothing and is told. A standing schedule sets the count, and metric rules
- * may go above it only.
+ * bound is clamped to it; a missing metric decides nothing and is told. A standing schedule is a floor. Where the count came
+ * from a schedule that stands no longer, it goes back to what is the floor now, unless a metric rule leads down.
  */
 export function scaleDecision(
   metricRules: readonly MetricRule[],
@@ -63,18 +61,33 @@ export function scaleDecision(
   const clamp = (count: number) => Math.min(ground.maximum, Math.max(ground.minimum, count));
   const standing = schedules.filter((rule) => stands(rule, ground.nowMs)).toSorted((a, b) => b.wanted - a.wanted)[0];
   const floor = standing === undefined ? ground.minimum : clamp(standing.wanted);
-  const base = Math.max(floor, clamp(ground.current));
+  const over = metricRules.some(({ downAt }) => downAt !== null) ? undefined : overSchedule(schedules, ground);
+  const base = over === undefined ? Math.max(floor, clamp(ground.current)) : floor;
   const verdicts = metricRules.map((rule) => verdictOf(rule, { ...ground, current: base }, clamp));
   const ups = verdicts.filter(({ says }) => says === 'up').toSorted((a, b) => (b.count ?? 0) - (a.count ?? 0));
   const downs = verdicts.filter(({ says }) => says === 'down').toSorted((a, b) => (b.count ?? 0) - (a.count ?? 0));
   const chosen = ups[0] ?? downs[0];
   const rules = [...verdicts, ...scheduleVerdict(standing, floor)];
-  const wanted = Math.max(floor, chosen?.count ?? (standing === undefined ? clamp(ground.current) : floor));
-  return { wanted, rules, ...reasonOf({ wanted, chosen, standing, current: ground.current }) };
+  const wanted = Math.max(floor, chosen?.count ?? base);
+  const reason = reasonOf({ wanted, chosen, standing, over, current: ground.current });
+  const fires = reason.by ?? (over === undefined ? null : (standing?.name ?? SCHEDULES_OVER));
+  return { wanted, rules, ...reason, fires: fires === over?.name ? SCHEDULES_OVER : fires };
 }
+
+/** In the place of a schedule's name once its time was seen to be over: that happens once. */
+export const SCHEDULES_OVER = 'schedules-over';
 
 const scheduleVerdict = (rule: ScheduleRule | undefined, count: number): readonly RuleVerdict[] =>
   rule === undefined ? [] : [{ rule: rule.name, says: 'schedule', value: null, count }];
+
+/** The schedule that changed the count last of all, if its time is over. */
+function overSchedule(
+  schedules: readonly ScheduleRule[],
+  { lastFiredMs, nowMs }: ScaleGround,
+): ScheduleRule | undefined {
+  const last = [...lastFiredMs].toSorted((a, b) => b[1] - a[1])[0]?.[0];
+  return schedules.find((rule) => rule.name === last && !stands(rule, nowMs));
+}
 
 function verdictOf(
   { name, upAt, downAt, step, coolDownMs }: MetricRule,
@@ -94,15 +107,21 @@ function reasonOf(told: {
   readonly wanted: number;
   readonly chosen: RuleVerdict | undefined;
   readonly standing: ScheduleRule | undefined;
+  readonly over: ScheduleRule | undefined;
   readonly current: number;
 }): Pick<ScaleDecision, 'by' | 'because'> {
-  const { wanted, chosen, standing, current } = told;
-  if (chosen !== undefined && chosen.count === wanted && wanted !== current)
-    return { by: chosen.rule, because: `${chosen.rule} is ${chosen.value}: ${current} → ${wanted}` };
-  if (standing !== undefined && wanted !== current)
-    return { by: standing.name, because: `${standing.name} asks for ${standing.wanted}: ${current} → ${wanted}` };
-  if (wanted !== current) return { by: null, because: `within its bounds: ${current} → ${wanted}` };
-  return { by: null, because: chosen === undefined ? 'no rule asks for a change' : `${chosen.rule} is at the bound` };
+  const { wanted, chosen, standing, over, current } = told;
+  const change = `${current} → ${wanted}`;
+  if (wanted === current) {
+    const because = chosen === undefined ? 'no rule asks for a change' : `${chosen.rule} is at the bound`;
+    return { by: null, because };
+  }
+  if (chosen !== undefined && chosen.count === wanted)
+    return { by: chosen.rule, because: `${chosen.rule} is ${chosen.value}: ${change}` };
+  if (standing !== undefined && (wanted > current || over !== undefined))
+    return { by: standing.name, because: `${standing.name} asks for ${standing.wanted}: ${change}` };
+  if (over !== undefined) return { by: over.name, because: `the time of ${over.name} is over: ${change}` };
+  return { by: null, because: `within its bounds: ${change}` };
 }
 
 const MINUTE_MS = 60_000;

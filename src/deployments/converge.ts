@@ -1,5 +1,5 @@
 import { type Failures, nextCreateMs } from './back-off.js';
-import { isLive, type Replica, serves } from './replica.js';
+import { isLive, isSound, type Replica, serves } from './replica.js';
 
 export interface Wanted {
   readonly revision: number;
@@ -8,7 +8,10 @@ export interface Wanted {
 
 export interface Correction {
   readonly create: readonly Wanted[];
-  readonly drain: readonly { readonly id: string; readonly why: 'surplus' | 'unhealthy' | 'old-revision' }[];
+  readonly drain: readonly {
+    readonly id: string;
+    readonly why: 'surplus' | 'unhealthy' | 'old-revision' | 'ending';
+  }[];
   /** `live 2, wanted 3`; null: nothing is corrected. */
   readonly message: string | null;
   /** When failures allow the next one; null: nothing waits for that. */
@@ -18,26 +21,24 @@ export interface Correction {
 /**
  * Live replicas made equal to the wanted ones, revision by revision; whether one serves is another question. An unhealthy one
  * ends and is replaced; too many: first those that do not serve, then the newest. Failures in a row hold back the next, not
- * what is drained. A second call on the outcome corrects nothing.
+ * what is drained. The first wanted revision is the one that stays. A second call on the outcome corrects nothing.
  */
 export function converge(
   wanted: readonly Wanted[],
   replicas: readonly Replica[],
   { failures, nowMs }: { readonly failures: (revision: number) => Failures; readonly nowMs: number },
 ): Correction {
-  const live = replicas.filter(isLive);
-  const unhealthy = live.filter(({ health }) => health === 'unhealthy');
-  const sound = live.filter(({ health }) => health !== 'unhealthy');
-  const drain: { id: string; why: Correction['drain'][number]['why'] }[] = unhealthy.map(({ id }) => ({
-    id,
-    why: 'unhealthy',
-  }));
+  const sound = replicas.filter(isSound);
+  const drain: Correction['drain'][number][] = replicas
+    .filter((replica) => isLive(replica) && !isSound(replica))
+    .map(({ id }) => ({ id, why: 'unhealthy' }));
   const create: Wanted[] = [];
   const waits: number[] = [];
-  for (const { revision, count } of wanted) {
+  for (const [place, { revision, count }] of wanted.entries()) {
     const own = sound.filter((replica) => replica.revision === revision);
     const missing = count - own.length;
-    if (missing < 0) drain.push(...leaving(own, -missing).map(({ id }) => ({ id, why: 'surplus' as const })));
+    const why = place === 0 ? 'surplus' : 'old-revision';
+    if (missing < 0) drain.push(...leaving(own, -missing).map(({ id }) => ({ id, why }) as const));
     if (missing <= 0) continue;
     const allowedMs = nextCreateMs(failures(revision));
     if (allowedMs > nowMs) waits.push(allowedMs);
@@ -45,7 +46,7 @@ export function converge(
   }
   const revisions = new Set(wanted.map(({ revision }) => revision));
   const old = sound.filter(({ revision }) => !revisions.has(revision));
-  drain.push(...old.map(({ id }) => ({ id, why: 'old-revision' as const })));
+  drain.push(...old.map(({ id }) => ({ id, why: wanted.length === 0 ? 'ending' : 'old-revision' }) as const));
   const total = wanted.reduce((sum, { count }) => sum + count, 0);
   const isCorrected = create.length + drain.length + waits.length > 0;
   return {

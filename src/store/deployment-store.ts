@@ -13,87 +13,10 @@ import type {
   ScaleMetric,
   SessionId,
 } from '../contract/index.js';
-import type { Failures } from '../deployments/back-off.js';
-import type { Correction } from '../deployments/converge.js';
-import type { Replica } from '../deployments/replica.js';
-import type { Rollout } from '../deployments/rollout.js';
+import type { DeploymentSnapshot, DeploymentTurn, ReplicaRow } from '../deployments/turn-types.js';
 import type { ModelScope } from './model-store.js';
 
-/** A replica as the ledger has it: what the pure rules read, and where its requests go. */
-export interface ReplicaRow extends Replica {
-  readonly id: SessionId;
-  readonly servingMs: number | null;
-  readonly drainingMs: number | null;
-  /** Requests that gateways had under way when they last told; 0 where none did. */
-  readonly inFlight: number;
-  /** Every gateway that was heard of lately has said, since it began to drain, that it has nothing under way to it. */
-  readonly isDrained: boolean;
-  readonly node: string | null;
-  /** `''` before its submission is known. */
-  readonly sessionState: string;
-  /**
-   * Whose doing it is that it is `unhealthy` or has ENDED; null: it is neither. `own`: its container exited, its check failed or was
-   * never passed, it could not be started, its submission was refused. `platform`: its node is LOST or drains, it is or was
-   * preempted. `asked`: somebody stopped it, or its deployment did (`drainingMs` is set).
-   */
-  readonly fault: 'own' | 'platform' | 'asked' | null;
-  /** Why it is unhealthy or ended, or what it waits for. */
-  readonly message: string | null;
-}
-
-/** All that a turn over one deployment reads. Moments are ms of Postgres's clock. */
-export interface DeploymentSnapshot {
-  readonly id: string;
-  readonly name: string;
-  /** The owner's count, or what rules made of it. */
-  readonly wanted: number;
-  readonly isEnding: boolean;
-  readonly current: number | null;
-  readonly rollout: Rollout | null;
-  readonly rolloutTimeoutMs: number;
-  readonly autoscale: ApplyDeployment['autoscale'];
-  /** By rule name, when it last changed the count. */
-  readonly lastFiredMs: Readonly<Record<string, number>>;
-  /** The values of rules' metrics that stand in the ledger (not `prometheus`); absent: missing. */
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly prometheus: readonly { readonly rule: string; readonly query: string }[];
-  readonly lastRequestMs: number | null;
-  readonly wakeAskedMs: number | null;
-  /** All that are not closed. One whose session has ended is here as ENDED, once: the commit of the turn that saw it closes it. */
-  readonly replicas: readonly ReplicaRow[];
-  /** By revision, as the last turn wrote them. */
-  readonly failures: Readonly<Record<number, Failures>>;
-  readonly drainMs: Readonly<Record<number, number>>;
-  readonly nowMs: number;
-}
-
-/** What a turn decided; written in one transaction. */
-export interface DeploymentTurn {
-  readonly wanted: number;
-  readonly decision: ScaleDecisionView | null;
-  /** The rule that changed the count now. */
-  readonly fired: string | null;
-  readonly clearWake: boolean;
-  /** null: none is under way. */
-  readonly rollout: Rollout | null;
-  /** Set where a rollout is over: done, or gone back. */
-  readonly verdict: { readonly kind: 'done' | 'roll-back'; readonly because: string } | null;
-  readonly rolloutMessage: string;
-  readonly weights: readonly { readonly revision: number; readonly percent: number }[];
-  /** By revision, whole: counted here alone, so the ledger only keeps them. */
-  readonly failures: Readonly<Record<number, Failures>>;
-  readonly create: Correction['create'];
-  readonly drain: Correction['drain'];
-  /** Drained (nothing in flight, or the grace over; also those that `drain` names and that never served): to be stopped now. */
-  readonly stop: readonly SessionId[];
-  readonly events: readonly {
-    readonly kind: string;
-    readonly message: string;
-    readonly data: Readonly<Record<string, unknown>>;
-  }[];
-  /** When failures allow the next one; null: nothing waits for that. */
-  readonly retryMs: number | null;
-}
+export type { DeploymentSnapshot, DeploymentTurn, ReplicaRow };
 
 /** What is to be carried out after a turn: asked again, it answers what is not carried out yet. */
 export interface DeploymentWork {
@@ -161,8 +84,15 @@ export type DeploymentProblem =
   | { readonly problem: 'missing' | 'ending' | 'no-rollout' | 'no-revision' | 'not-paused' | 'nothing-to-promote' }
   | { readonly problem: 'refused'; readonly field: string; readonly message: string };
 
+/**
+ * Where a deployment is named, its id means it as well: a name means the one that has not ended, else the newest that has. Whoever
+ * checked who may see it goes on with the id of what it was shown: a name may be somebody else's a moment later.
+ */
 export interface DeploymentStore {
-  /** Run again with the same it changes nothing. `sealedSecrets`: environment and registry credentials, sealed to `deployment/<id>/<revision>`. */
+  /**
+   * Run again with the same it changes nothing; where the rollout of that template failed, it is tried again. Refused: `name` (of
+   * another project), `group`, `project`, `modelName` (taken by another deployment or a model claim). `sealedSecrets`: environment and registry credentials, sealed to `deployment/<id>/<revision>`.
+   */
   apply(
     name: string,
     wish: ApplyDeployment & { readonly project: string },
@@ -221,7 +151,11 @@ export interface DeploymentStore {
   recordMetrics(node: string, metrics: ReplicaMetrics): Promise<void>;
   routes(): Promise<readonly DeploymentRoute[]>;
   route(deploymentId: string): Promise<DeploymentRoute | null>;
-  /** Answers the deployments to kick: those that were newly asked to wake, or whose draining replicas are empty now. */
+  /**
+   * Of each deployment that is named, what has nothing under way may be left out. Called each second also with nothing to tell:
+   * that a gateway told since a replica began to drain, and named nothing under way to it, is what makes it drained.
+   * Answers the deployments to kick: those that were newly asked to wake, or whose draining replicas are empty now.
+   */
   recordTraffic(gateway: string, traffic: readonly DeploymentTraffic[]): Promise<readonly string[]>;
 
   metrics(): Promise<

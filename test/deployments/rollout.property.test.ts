@@ -6,6 +6,8 @@ import { type Rollout, rolloutTurn, type Strategy } from '../../src/deployments/
 
 const RUNS = Number(process.env['BERTH_PROPERTY_RUNS'] ?? 200);
 const TIMEOUT_MS = 100;
+/** Who serves has proven itself; nobody failed. */
+const PROVEN = { provenMs: 0, targetFails: false, isGoingBack: false };
 const NO_FAILURES = () => ({ inARow: 0, lastMs: 0 });
 
 const bound = fc.oneof(
@@ -28,6 +30,7 @@ const serving = (id: string, revision: number, createdMs: number): Replica => ({
   revision,
   createdMs,
   startedMs: createdMs,
+  servingMs: createdMs,
   route: 'ACTIVE',
   health: 'healthy',
 });
@@ -55,7 +58,7 @@ function play(given: {
   const seen: { readonly serving: number; readonly live: number; readonly sum: number }[] = [];
   let made = 0;
   for (let nowMs = 0; nowMs < 400; nowMs += 1) {
-    const turn = rolloutTurn(rollout, { count, replicas, nowMs, timeoutMs: TIMEOUT_MS });
+    const turn = rolloutTurn(rollout, { count, replicas, nowMs, timeoutMs: TIMEOUT_MS, ...PROVEN });
     const { create, drain } = converge(turn.wanted, replicas, { failures: NO_FAILURES, nowMs });
     const leaving = new Set(drain.map(({ id }) => id));
     replicas = replicas.filter(({ id }) => !leaving.has(id));
@@ -63,7 +66,10 @@ function play(given: {
       for (let index = 0; index < missing; index += 1) {
         made += 1;
         const fresh = serving(`new-${made}`, revision, nowMs);
-        replicas = [...replicas, revision === 1 ? fresh : { ...fresh, route: 'WARMING', health: 'unknown' }];
+        replicas = [
+          ...replicas,
+          revision === 1 ? fresh : { ...fresh, route: 'WARMING', health: 'unknown', servingMs: null },
+        ];
       }
     }
     seen.push({
@@ -77,7 +83,7 @@ function play(given: {
       isGood &&
       replica.route === 'WARMING' &&
       nowMs - replica.createdMs >= (delays[replica.createdMs % delays.length] ?? 1)
-        ? { ...replica, route: 'ACTIVE', health: 'healthy' }
+        ? { ...replica, route: 'ACTIVE', health: 'healthy', servingMs: nowMs }
         : replica,
     );
   }
