@@ -7,7 +7,7 @@ import {
   type SessionId,
 } from '../../src/contract/index.js';
 import type { DeploymentSnapshot, DeploymentStore, DeploymentTurn } from '../../src/store/deployment-store.js';
-import { admit, GIB, hashOf, type Ledger, nextId, openLedger, placeAll } from './ledger.js';
+import { admit, exitOf, GIB, hashOf, type Ledger, nextId, openLedger, placeAll } from './ledger.js';
 
 export const EVERYTHING = { projects: null } as const;
 export const FIRST_PAGE = { limit: 50 } as const;
@@ -25,7 +25,7 @@ export const wish = (change: object = {}): ApplyDeployment & { readonly project:
       image: 'engine:1',
       port: 8000,
       environment: { HF_TOKEN: 'secret' },
-      slots: { cpuMilli: 100, memoryBytes: GIB },
+      slots: { cpuMilli: 10, memoryBytes: GIB / 64 },
       health: { path: '/health' },
     },
     ...change,
@@ -62,11 +62,13 @@ export const sound = <Answer extends object>(answer: Answer | { readonly problem
   return answer;
 };
 
-export async function openDeployment(wanted: Wish = wish()): Promise<DeploymentLedger> {
-  const ledger = await openLedger();
-  const { id } = sound<Deployment>(await applied(ledger, wanted));
+/** One more deployment in a ledger that is open. */
+export async function deploymentIn(ledger: Ledger, name: string, wanted: Wish = wish()): Promise<DeploymentLedger> {
+  const { id } = sound<Deployment>(await applied(ledger, { ...wanted, name }));
   return { ...ledger, deployments: ledger.store.deployments, id };
 }
+export const openDeployment = async (wanted: Wish = wish()): Promise<DeploymentLedger> =>
+  deploymentIn(await openLedger(), 'chat', wanted);
 
 /** Keeps all as it is. */
 export const keeping = (snapshot: DeploymentSnapshot, change: Partial<DeploymentTurn> = {}): DeploymentTurn => ({
@@ -162,18 +164,50 @@ export const tellHealth = ({ store }: Ledger, { kernelId }: Started, healthy: bo
     { kind: 'health', kernelId, attempt: 1, healthy, message: healthy ? '' : 'connection refused' },
   ]);
 
-/** Two replicas of revision 1 that serve. */
-export async function openServing(wanted: Wish = wish()) {
-  const ledger = await openDeployment(wanted);
+export type Serving = DeploymentLedger & { readonly replicas: readonly Started[] };
+
+/** All that are wanted serve, of revision 1. */
+export async function serving(ledger: DeploymentLedger): Promise<Serving> {
   await turn(ledger, converging());
   const replicas = await startReplicas(ledger);
   for (const replica of replicas) await tellHealth(ledger, replica, true);
-  await turn(ledger, ({ rollout }) => ({
-    rollout: null,
-    verdict: rollout === null ? null : { kind: 'done', because: 'all serve' },
-    weights: [{ revision: 1, percent: 100 }],
-  }));
+  await turn(ledger, done);
   return { ...ledger, replicas };
+}
+export const servingIn = async (ledger: Ledger, name: string, wanted: Wish = wish()): Promise<Serving> =>
+  serving(await deploymentIn(ledger, name, wanted));
+
+/** What is rolled out is good, and gets all requests. */
+export const done: Decide = ({ rollout }) => ({
+  rollout: null,
+  verdict: rollout === null ? null : { kind: 'done', because: 'all serve' },
+  weights: [{ revision: rollout?.target ?? 1, percent: 100 }],
+});
+
+const finishing = {
+  attempt: 1,
+  actor: 'session',
+  message: 'it exited with 1',
+  graceMs: null,
+  force: false,
+} as const;
+
+/** Its container exits by itself; its session is on its way to its end, or there. */
+export async function exit({ store }: Ledger, { sessionId, kernelId }: Started, isOver = true): Promise<void> {
+  await store.nodes.report('n1', [exitOf(kernelId, { exitCode: 1 })]);
+  await store.sessions.markEnding({ ...finishing, sessionId, cause: 'user-failure' });
+  if (isOver) await store.sessions.finish(sessionId, 1, true);
+}
+
+/** Stops what the deployment wants to be stopped, as its workflow does, to the end. */
+export async function stopAll({ store, deployments, id }: DeploymentLedger): Promise<number> {
+  const { stop } = await deployments.work(id);
+  for (const { sessionId, graceMs, message } of stop) {
+    const asked = { sessionId, cause: 'user-stop', actor: 'deployment chat', message, graceMs, force: false } as const;
+    const stopped = await store.sessions.requestStop(asked);
+    if (stopped?.state === 'TERMINATING') await store.sessions.finish(sessionId, 1, true);
+  }
+  return stop.length;
 }
 
 export const viewOf = async ({ deployments, id }: DeploymentLedger): Promise<Deployment> => {

@@ -100,7 +100,7 @@ export async function makeReplicas(
     });
   });
   await tx.run(sql`
-    INSERT INTO deployment_replicas (session_id, deployment_id, revision, name, sealed_api_key)
-    SELECT m."sessionId", ${id}, m.revision, m.name, decode(m.key, 'base64')
+    INSERT INTO deployment_replicas (session_id, deployment_id, revision, name, sealed_api_key, created_at)
+    SELECT m."sessionId", ${id}, m.revision, m.name, decode(m.key, 'base64'), clock_timestamp()
     FROM jsonb_to_recordset(${json(made)}::jsonb) AS m("sessionId" text, revision int, name text, key text)`);
 }
