@@ -5,6 +5,7 @@ import { newKernelId } from '../src/platform/ids.js';
 import { createLogger } from '../src/platform/log.js';
 import { countersIn, createRegistry, startMetricsServer } from '../src/platform/metrics.js';
 import { onEnd } from '../src/platform/process-end.js';
+import { createPrometheus } from '../src/platform/prometheus.js';
 import { readSeal } from '../src/platform/seal.js';
 import { newEngineKey } from '../src/platform/tokens.js';
 import { createStore } from '../src/store/create-store.js';
@@ -48,7 +49,8 @@ async function main(): Promise<void> {
   const seal = await readSeal(config.sealingKeyFile);
   const sealApiKey = (instanceId: string) => seal.seal(newEngineKey(), instanceId);
   const count = countersIn(registry, 'berth_control');
-  const dependencies = { store, door, newKernelId, sealApiKey, log, count, ...recorded };
+  const prometheus = createPrometheus({ url: config.prometheusUrl });
+  const dependencies = { store, door, newKernelId, sealApiKey, seal, prometheus, log, count, ...recorded };
   await untilItWorks('Postgres', () => store.migrate());
   const ticks = tickUntil(dependencies, ending.signal);
   while (!ending.signal.aborted) await work(dependencies, address);

@@ -1,3 +1,4 @@
+export { deploymentWorkflow } from './deployment.js';
 export { groupWorkflow } from './group.js';
 export { modelWorkflow } from './model.js';
 export { nodeWorkflow } from './node.js';

@@ -1,5 +1,6 @@
 import type { EndCause, Refusal } from '../../src/contract/index.js';
 import type { Finished, Placement, SessionAttributes } from '../../src/store/session-store.js';
+import type { DeploymentActivities } from './deployment-activities.js';
 import type { ModelActivities } from './model-activities.js';
 
 export type { Finished, Placement };
@@ -48,7 +49,7 @@ export interface Silence {
 }
 
 /** Activities on `control`: they touch Postgres and never a container. Each is safe to run twice. */
-export interface ControlActivities extends ModelActivities {
+export interface ControlActivities extends ModelActivities, DeploymentActivities {
   admit(sessionId: string): Promise<Admission>;
   begin(sessionId: string, attempt: number): Promise<Begun>;
   /** Where a begun session is, for a workflow that takes over from one that is gone. */

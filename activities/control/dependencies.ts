@@ -1,4 +1,6 @@
 import type { KernelId, Plan, Snapshot, SnapshotPending } from '../../src/contract/index.js';
+import type { MetricAnswer } from '../../src/deployments/scale-turn.js';
+import type { Seal } from '../../src/platform/seal.js';
 import type { Store } from '../../src/store/store.js';
 import type { TemporalDoor } from '../../src/temporal/door.js';
 
@@ -16,6 +18,10 @@ export interface ControlDependencies {
   readonly newKernelId: () => KernelId;
   /** A fresh key of an engine, sealed to its instance: in clear it is known to the engine and the gateway alone. */
   readonly sealApiKey: (instanceId: string) => Buffer;
+  /** Secrets of a revision are opened, and sealed again to each replica's session. */
+  readonly seal: Seal;
+  /** One number for one query; what keeps it away is said, not thrown. */
+  readonly prometheus: (query: string) => Promise<MetricAnswer>;
   readonly log: { readonly warn: (fields: object, message: string) => void };
   /** Counts what happened, by name, for metrics. */
   readonly count: (name: string, by?: number) => void;

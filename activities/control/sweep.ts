@@ -1,6 +1,7 @@
 import type { SessionId } from '../../src/contract/index.js';
 import type { ControlDependencies } from './dependencies.js';
 import { deliver } from './kick.js';
+import { sweepChangedDeployments, sweepDeploymentWorkflows } from './sweep-deployments.js';
 import { sweepModelSignals, sweepModelWorkflows } from './sweep-models.js';
 
 const RESEND_AFTER_MS = 5_000;
@@ -26,6 +27,7 @@ export async function sweepSignals(dependencies: ControlDependencies): Promise<P
   const orphans = await store.idempotency.orphanSubmissions(ORPHAN_AFTER_MS, PAGE);
   for (const sessionId of orphans) await startOrphan(dependencies, sessionId);
   await sweepModelSignals(dependencies, RESEND_AFTER_MS);
+  await sweepChangedDeployments(dependencies, RESEND_AFTER_MS);
   dependencies.count('sweeper_submitted', orphans.length);
   return { resent, submitted: orphans.length };
 }
@@ -46,6 +48,7 @@ export async function sweepWorkflows(dependencies: ControlDependencies): Promise
   for (const group of await store.control.groups()) await door.ensureGroup(group);
   for (const node of await store.control.nodes()) await door.ensureNode(node);
   await sweepModelWorkflows(dependencies);
+  await sweepDeploymentWorkflows(dependencies);
   const open = new Set<string>();
   for await (const id of door.openSessionIds()) open.add(id);
   const closed = await closeEnded(dependencies, [...open]);

@@ -156,6 +156,8 @@ const VARIABLES = {
 
   /** `/metrics` and `/healthz` of a process that has no HTTP port of its own (control worker) or another one. */
   BERTH_METRICS_PORT: port.optional(),
+  /** Where rules of deployments ask for their Prometheus queries; unset: those metrics are missing. */
+  BERTH_PROMETHEUS_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** A folder where control workers write each pass that they plan, for `berth simulate --replay`; it grows without end. */
   BERTH_RECORD_PASSES: text.optional(),
   /** Temporal's own worker metrics, Prometheus format. */
@@ -211,6 +213,7 @@ const CONTROL = [
   'BERTH_BUILD_ID',
   'BERTH_NODE_SILENCE_SECONDS',
   'BERTH_RECORD_PASSES',
+  'BERTH_PROMETHEUS_URL',
   'BERTH_TEMPORAL_METRICS_PORT',
   'BERTH_SEALING_KEY_FILE',
 ] as const;

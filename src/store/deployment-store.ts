@@ -33,7 +33,12 @@ export interface DeploymentWork {
   }[];
   readonly stop: readonly { readonly sessionId: SessionId; readonly graceMs: number; readonly message: string }[];
   readonly owner: Principal | null;
-  readonly deployment: { readonly name: string; readonly project: string; readonly group: string } | null;
+  readonly deployment: {
+    readonly name: string;
+    readonly project: string;
+    readonly group: string;
+    readonly modelName: string | null;
+  } | null;
   /** For the workflow's current details. */
   readonly details: string;
 }

@@ -5,6 +5,7 @@ import { planGroup } from '../../activities/control/planning.js';
 import type { SessionId } from '../../src/contract/index.js';
 import { newKernelId } from '../../src/platform/ids.js';
 import { GIB, joinNode, type Ledger, openLedger, submit, unsound } from '../store/ledger.js';
+import { sealing } from '../support/sealing.js';
 
 let ledger: Ledger;
 let dependencies: ControlDependencies;
@@ -21,7 +22,7 @@ beforeAll(async () => {
     store: ledger.store,
     door: door as never,
     newKernelId,
-    sealApiKey: () => Buffer.of(),
+    ...sealing,
     log,
     count: () => undefined,
   };

@@ -6,6 +6,7 @@ import { createTemporalDoor } from '../../src/temporal/create-temporal-door.js';
 import type { TemporalDoor } from '../../src/temporal/door.js';
 import { runWorker } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
+import { sealing } from '../support/sealing.js';
 import { type SimulatedNode, startSimulatedNode } from '../support/simulated-node.js';
 import { startTestTemporal, type TestTemporal } from '../support/temporal.js';
 import { GIB, readyNode, session, startTestApi, type TestApi } from './support.js';
@@ -27,7 +28,7 @@ beforeAll(async () => {
     store: api.store,
     door,
     newKernelId,
-    sealApiKey: () => Buffer.of(),
+    ...sealing,
     log: pino({ level: 'silent' }),
     count: () => undefined,
   };

@@ -18,6 +18,7 @@ import { createStore } from '../../src/store/create-store.js';
 import type { DueSignal, Store } from '../../src/store/store.js';
 import type { TemporalDoor } from '../../src/temporal/door.js';
 import { createDatabase } from '../support/postgres.js';
+import { sealing } from '../support/sealing.js';
 
 export const log = pino({ level: process.env['BERTH_TEST_LOG'] ?? 'silent' });
 
@@ -39,10 +40,7 @@ export function directDoor(store: Store): TestDoor {
     warmed,
     async submitSession(sessionId) {
       const newKernelId = () => newSessionId().replace('ses_', 'krn_') as KernelId;
-      const answer = await admit(
-        { store, door, newKernelId, sealApiKey: () => Buffer.of(), log, count: () => undefined },
-        sessionId,
-      );
+      const answer = await admit({ store, door, newKernelId, ...sealing, log, count: () => undefined }, sessionId);
       return answer.outcome === 'refused' ? answer : { outcome: 'admitted' };
     },
     takeOverSession: async () => undefined,

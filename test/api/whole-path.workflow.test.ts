@@ -8,6 +8,7 @@ import { createTemporalDoor } from '../../src/temporal/create-temporal-door.js';
 import type { TemporalDoor } from '../../src/temporal/door.js';
 import { historyOf, runWorker } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
+import { sealing } from '../support/sealing.js';
 import { type SimulatedNode, startSimulatedNode } from '../support/simulated-node.js';
 import { startTestTemporal, type TestTemporal } from '../support/temporal.js';
 import { readyNode, session, startTestApi, type TestApi } from './support.js';
@@ -32,7 +33,7 @@ beforeAll(async () => {
     store: api.store,
     door,
     newKernelId,
-    sealApiKey: () => Buffer.of(),
+    ...sealing,
     log,
     count: () => undefined,
   };

@@ -1,5 +1,6 @@
 import { planGroup } from '../../activities/control/planning.js';
 import { newKernelId } from '../../src/platform/ids.js';
+import { sealing } from '../support/sealing.js';
 import { type Plant, startPlant } from './support/plant.js';
 import { atMost, atMostFloor, info, median, numberOption, type Result, type Row } from './support/report.js';
 import { inParallel, requestOf, submitDirectly } from './support/submit.js';
@@ -26,7 +27,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 async function ask(plant: Plant): Promise<Record<string, number>> {
   const { api, store, door } = plant;
   const log = { warn: () => undefined };
-  const dependencies = { store, door, newKernelId, sealApiKey: () => Buffer.of(), log, count: () => undefined };
+  const dependencies = { store, door, newKernelId, ...sealing, log, count: () => undefined };
   const submit = await timed(() => api.sessions.create(REQUEST));
   const { id } = await api.sessions.create(REQUEST); // the last in the queue
   await quiet();

@@ -13,6 +13,7 @@ import type { TemporalDoor } from '../../src/temporal/door.js';
 import { type ControlWorkerOptions, createControlWorker } from '../../workers/control-worker.js';
 import { joinNode, type Ledger, openLedger, submit, unsound } from '../store/ledger.js';
 import { eventually } from './process.js';
+import { sealing } from './sealing.js';
 import { type SimulatedNode, startSimulatedNode } from './simulated-node.js';
 import { startTestTemporal, type TestTemporal } from './temporal.js';
 
@@ -56,8 +57,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const door = createTemporalDoor({ ...address, durations: { ...SHORT, ...options.durations } });
   const bent = options.bend?.({ store: ledger.store, door }) ?? { store: ledger.store, door };
   const log = { warn: () => undefined };
-  const sealApiKey = (instanceId: string) => Buffer.from(`key of ${instanceId}`);
-  const dependencies = { ...bent, newKernelId, sealApiKey, log, count: () => undefined };
+  const dependencies = { ...bent, newKernelId, ...sealing, log, count: () => undefined };
   const stopWorker =
     options.worker === false
       ? async () => undefined

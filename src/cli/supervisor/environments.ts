@@ -32,7 +32,7 @@ const PASSED_ON_TO_NODES = [
 ];
 
 /** What starts the workflows of nodes and plans takes besides. */
-const PASSED_ON_TO_CONTROL = ['BERTH_NODE_SILENCE_SECONDS', 'BERTH_RECORD_PASSES'];
+const PASSED_ON_TO_CONTROL = ['BERTH_NODE_SILENCE_SECONDS', 'BERTH_RECORD_PASSES', 'BERTH_PROMETHEUS_URL'];
 
 export function passedOn(env: NodeJS.ProcessEnv, names: readonly string[] = PASSED_ON): Environment {
   const kept = names.map((name) => [name, env[name]] as const);

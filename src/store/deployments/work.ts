@@ -53,13 +53,13 @@ export async function work(tx: Runner, deploymentId: string): Promise<Deployment
   const view = await readDeployment(tx, locked.id);
   if (view === null) return { outcome: 'missing', ...NOTHING, details: '' };
   const submit = locked.isEnding ? [] : await toSubmit(tx, locked.id);
-  const { name, project, group, state, message } = view;
+  const { name, project, group, modelName, state, message } = view;
   return {
     outcome: 'lives',
     submit,
     stop: await toStop(tx, locked.id, name),
     owner: submit.length === 0 ? null : await principalOf(tx, view.owner),
-    deployment: { name, project, group },
+    deployment: { name, project, group, modelName },
     details: `${state}: ${message}`,
   };
 }
