@@ -7,6 +7,7 @@ import { type By, checkApply, type Known, type Wish } from './check-apply.js';
 import { recordDeploymentEvent } from './deployment-events.js';
 import { lockName, markChanged } from './lock-deployment.js';
 import { readDeployment } from './read-deployments.js';
+import { refreshState } from './refresh-state.js';
 import { addRevision, findRevision } from './revisions.js';
 import { startRollout } from './start-rollout.js';
 
@@ -76,6 +77,7 @@ export async function apply(tx: Runner, name: string, asked: Asked): Promise<Dep
   if (problem !== null) return problem;
   if (known !== undefined) await change(tx, known.id, asked);
   const id = known?.id ?? (await create(tx, name, asked));
+  await refreshState(tx, id);
   return (await readDeployment(tx, id)) ?? { problem: 'missing' };
 }
 

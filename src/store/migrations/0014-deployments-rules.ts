@@ -13,8 +13,9 @@ CREATE VIEW deployment_places AS
       WHEN s.state IS DISTINCT FROM 'RUNNING' THEN 'PROVISIONING'
       WHEN s.health IN ('none', 'starting') OR p.host_port IS NULL OR n.address IS NULL THEN 'WARMING'
       ELSE 'ACTIVE' END AS route,
-    CASE WHEN s.state IN ('PREEMPTING', 'TERMINATING') OR s.stop_requested_at IS NOT NULL OR n.lost_at IS NOT NULL
-        OR (s.state = 'RUNNING' AND s.health = 'unhealthy') THEN 'unhealthy'
+    CASE WHEN s.ended_at IS NOT NULL THEN 'unknown'
+      WHEN n.lost_at IS NOT NULL OR (s.state = 'RUNNING' AND s.health = 'unhealthy')
+        OR (r.draining_at IS NULL AND (s.state IN ('PREEMPTING', 'TERMINATING') OR s.stop_requested_at IS NOT NULL)) THEN 'unhealthy'
       WHEN s.state = 'RUNNING' AND s.health IN ('healthy', 'degraded') THEN s.health
       ELSE 'unknown' END AS health
   FROM deployment_replicas r LEFT JOIN submissions b ON b.session_id = r.session_id
