@@ -24,7 +24,7 @@ export interface RouteTable {
 const ENDED = new Set(['TERMINATED', 'CANCELLED', 'ERROR']);
 export const isOpen = ({ state }: AppRoute): boolean => !ENDED.has(state);
 
-/** Resolves when it was read once. While Postgres is away the last table stands. */
+/** Resolves when it was read once; throws where that fails, and leaves nothing. While Postgres is away the last table stands. */
 export async function openRouteTable({ apps, events, log, everyMs }: RouteTableDeps): Promise<RouteTable> {
   let routes: ReadonlyMap<SessionId, AppRoute> = new Map();
   const listeners: ((sessionId: SessionId, route: AppRoute | null) => void)[] = [];
@@ -50,9 +50,9 @@ export async function openRouteTable({ apps, events, log, everyMs }: RouteTableD
   const again = oneAtATime(async () => apps.routes().then(replace, failed));
 
   await apps.routes().then(replace);
-  const timer = setInterval(again, everyMs);
   const session = (id: string) => void readOne(id as SessionId).catch(failed);
   const listening = await events.listen({ session, reconnect: again });
+  const timer = setInterval(again, everyMs);
   return {
     get: (id) => routes.get(id),
     find: async (id) => routes.get(id) ?? apps.route(id),

@@ -6,7 +6,7 @@ import type { EventStore } from '../../store/store.js';
 import { GatewayKeys } from './gateway-keys.js';
 import { ModelDesk } from './model-desk.js';
 import { modelMetrics } from './model-metrics.js';
-import { openModelTable } from './model-table.js';
+import { type ModelTable, openModelTable } from './model-table.js';
 import { UsageBook } from './usage-book.js';
 import { Wakes } from './wakes.js';
 
@@ -50,26 +50,18 @@ export interface ModelGateway {
   close(): Promise<void>;
 }
 
-/** OpenAI's protocol by model name. Needs Postgres for its first read alone: throws where that fails. */
+/** OpenAI's protocol by model name. Needs Postgres at its start alone: throws where that fails, leaves nothing, and may be tried again. */
 export async function createModelGateway(deps: ModelGatewayDeps): Promise<ModelGateway> {
-  const { models, events, log, options } = deps;
+  const { models, log, options } = deps;
   const { workers } = options;
-  const metrics = modelMetrics(deps.registry, () => desk.inFlight);
   const table = await openModelTable({ ...deps, everyMs: options.tableEveryMs });
   const keys = new GatewayKeys({ models, log, workers });
+  const listening = await listen(deps, table, keys);
+  const metrics = modelMetrics(deps.registry, () => desk.inFlight);
   const wakes = new Wakes({ models, kickPool: deps.kickPool, log, asked: (count) => metrics.wakesAsked(count) });
   const usage = new UsageBook({ models, log, everyMs: options.usageEveryMs });
   const desk = new ModelDesk({ table, keys, wakes, usage, metrics, log, accessLog: deps.accessLog, options });
   table.onChange((entry) => desk.changed(entry));
-  const listening = await events.listen({
-    session: () => undefined,
-    model: (claimId) => table.changed(claimId),
-    key: () => keys.forget(),
-    reconnect() {
-      keys.forget();
-      table.readAll();
-    },
-  });
   table.readAll(); // what changed between the first read and the listening
   return {
     web: (request, response) => desk.web(request, response),
@@ -80,4 +72,21 @@ export async function createModelGateway(deps: ModelGatewayDeps): Promise<ModelG
       await Promise.all([usage.close(), listening.close()]);
     },
   };
+}
+
+async function listen({ events }: ModelGatewayDeps, table: ModelTable, keys: GatewayKeys) {
+  try {
+    return await events.listen({
+      session: () => undefined,
+      model: (claimId) => table.changed(claimId),
+      key: () => keys.forget(),
+      reconnect() {
+        keys.forget();
+        table.readAll();
+      },
+    });
+  } catch (error) {
+    table.close();
+    throw error;
+  }
 }

@@ -241,8 +241,8 @@ export interface AskedAnswer {
 export async function startModels(
   ledger: SimulatedLedger,
   options: Partial<ModelGatewayOptions> = {},
+  registry = createRegistry('test'),
 ): Promise<TestModels> {
-  const registry = createRegistry('test');
   const lines: Record<string, unknown>[] = [];
   const gateway = await createModelGateway({
     models: ledger.models,

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MODEL_GATEWAY_DEFAULTS } from '../../../src/gateway/models/create-model-gateway.js';
+import { createRegistry } from '../../../src/platform/metrics.js';
 import {
   activeOn,
   answerJson,
@@ -57,6 +58,22 @@ describe('the table', () => {
     ledger.put(routeOf('m'), false);
     ledger.reconnected();
     expect(await statusAfter(100)).toBe(503);
+  });
+
+  it('is opened in a later try of the same process where the database was away at its start, before or after the first read', async () => {
+    const registry = createRegistry('test');
+    const again = () => startModels(ledger, { tableEveryMs: 50 }, registry);
+    ledger.isAway = true;
+    await expect(again()).rejects.toThrow('away');
+    ledger.isAway = false;
+    const listen = vi.spyOn(ledger.events, 'listen').mockRejectedValueOnce(new Error('cut'));
+    await expect(again()).rejects.toThrow('cut');
+    listen.mockRestore();
+    const { reads } = ledger;
+    expect(await new Promise((resolve) => setTimeout(() => resolve(ledger.reads), 150))).toBe(reads);
+    ledger.put(activeOn('m', engine.port));
+    models = await again();
+    expect(await status()).toBe(200);
   });
 
   it('stands while the database is away, and catches up after', async () => {
