@@ -10,6 +10,7 @@ import { leavingCases } from './leaving.js';
 import { modelCases } from './models.js';
 import { modelOutageCases } from './models-outages.js';
 import { modelPoolCases } from './models-pools.js';
+import { modelStormCases } from './models-storm.js';
 import { nodeAgentCases } from './node-agent.js';
 import { supervisorCases } from './supervisor.js';
 import { workersUnderLoadCases } from './workers-under-load.js';
@@ -29,4 +30,5 @@ export const CASES: readonly ChaosCase[] = [
   ...modelCases,
   ...modelOutageCases,
   ...modelPoolCases,
+  ...modelStormCases,
 ];

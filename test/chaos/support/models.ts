@@ -182,16 +182,19 @@ export async function sound(berth: Berth): Promise<void> {
     const seen = JSON.parse(text) as Audit;
     expect(text, JSON.stringify(seen)).not.toMatch(/"excesses": ?[1-9]/);
   }
-  for (const gpu of await berth.client.pools.gpus(POOL)) expect(excessOf(gpu)).toBeLessThanOrEqual(0);
+  for (const gpu of await berth.client.pools.gpus(POOL))
+    expect(excessOf(gpu), JSON.stringify(gpu)).toBeLessThanOrEqual(0);
 }
 
 /** Bytes promised above what is usable; 0 where nothing is measured. */
 function excessOf({ usableBytes, tenants }: PoolGpuView): number {
-  if (usableBytes === null) return 0;
-  const promised = tenants.map(({ phase, isReleased, residueBytes, footprintBytes, limitBytes }) =>
-    isReleased && phase === 'SLEEPING' ? (residueBytes ?? 0) : footprintBytes + (limitBytes ?? 0),
-  );
-  return promised.reduce((sum, bytes) => sum + bytes, 0) - usableBytes;
+  return usableBytes === null ? 0 : tenants.reduce((sum, tenant) => sum + takenBytes(tenant), 0) - usableBytes;
+}
+
+/** One that sleeps, or leaves asleep, has its residue, also once it was asked for; one without a limit has not begun to start. */
+function takenBytes({ phase, residueBytes, footprintBytes, limitBytes }: PoolGpuView['tenants'][number]): number {
+  if (phase === 'STARTING' && limitBytes === null) return 0;
+  return residueBytes ?? footprintBytes + (limitBytes ?? 0);
 }
 
 /** Its claims and its members end; nothing of it is left. */
