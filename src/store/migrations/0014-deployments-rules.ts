@@ -23,21 +23,24 @@ CREATE VIEW deployment_places AS
   LEFT JOIN reservations v ON v.kernel_id = k.id AND v.attempt = s.attempt AND v.released_at IS NULL LEFT JOIN nodes n ON n.name = v.node
   LEFT JOIN kernel_ports p ON p.kernel_id = k.id AND p.attempt = s.attempt AND p.name = 'http';
 
+CREATE FUNCTION deployment_state(d deployments, serving int) RETURNS text LANGUAGE sql STABLE RETURN CASE
+  WHEN d.ended_at IS NOT NULL THEN 'ENDED'
+  WHEN d.ending_at IS NOT NULL THEN 'ENDING'
+  WHEN d.wanted = 0 THEN 'IDLE'
+  WHEN serving = 0 AND d.current_revision IS NULL AND NOT EXISTS (SELECT 1 FROM deployment_revisions v
+    WHERE v.deployment_id = d.id AND v.revision = d.applied_revision AND v.failures > 0) THEN 'DEPLOYING'
+  WHEN serving = 0 THEN 'UNAVAILABLE'
+  WHEN d.rollout IS NOT NULL THEN 'DEPLOYING'
+  WHEN serving < d.wanted THEN 'DEGRADED'
+  ELSE 'READY' END;
+COMMENT ON FUNCTION deployment_state IS 'READY only while all that are wanted serve';
+
 CREATE VIEW deployment_counts AS
-  SELECT d.id, t.live, t.serving,
-    CASE WHEN d.ended_at IS NOT NULL THEN 'ENDED' WHEN d.ending_at IS NOT NULL THEN 'ENDING'
-      WHEN d.wanted = 0 THEN 'IDLE'
-      WHEN t.serving = 0 AND d.current_revision IS NULL AND t.failures = 0 THEN 'DEPLOYING'
-      WHEN t.serving = 0 THEN 'UNAVAILABLE'
-      WHEN d.rollout IS NOT NULL THEN 'DEPLOYING'
-      WHEN t.serving < d.wanted THEN 'DEGRADED'
-      ELSE 'READY' END AS state
+  SELECT d.id, t.live, t.serving, deployment_state(d, t.serving) AS state
   FROM deployments d CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE p.route NOT IN ('DRAINING', 'ENDED'))::int AS live,
-      count(*) FILTER (WHERE p.route = 'ACTIVE' AND p.health IN ('healthy', 'degraded'))::int AS serving,
-      (SELECT coalesce(sum(v.failures), 0) FROM deployment_revisions v WHERE v.deployment_id = d.id AND v.revision = d.applied_revision) AS failures
+      count(*) FILTER (WHERE p.route = 'ACTIVE' AND p.health IN ('healthy', 'degraded'))::int AS serving
     FROM deployment_places p WHERE p.deployment_id = d.id AND p.closed_at IS NULL) t;
-COMMENT ON VIEW deployment_counts IS 'READY only while all that are wanted serve';
 `;
 
 /** Listeners hear of each commit that changes a route, whoever writes it. */
