@@ -126,6 +126,8 @@ export interface NodeStore {
       readonly accepted: boolean;
       readonly detail: string | null;
       readonly signal: DueSignal | null;
+      /** Null where it was refused. */
+      readonly sessionId: string | null;
     }[]
   >;
   /** Null when the kernel is not placed on this node, or its placement is over or past its deadline. `secrets` is opened by the API. */

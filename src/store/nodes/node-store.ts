@@ -75,7 +75,7 @@ export function createNodeStore({ db, notifier }: StoreContext): NodeStore {
     report: async (name, reports) => {
       const results = await reportAll(db, name, reports);
       notifier.changed(results.flatMap((result) => result.sessionId ?? []));
-      return results.map(({ sessionId: _, ...result }) => result);
+      return results;
     },
     launchOrder: (name, kernelId, attempt) =>
       db.transaction((tx) => launchOrder(tx, name, { id: kernelId, attempt }), 'snapshot'),
