@@ -96,7 +96,8 @@ export type DeploymentProblem =
 export interface DeploymentStore {
   /**
    * Run again with the same it changes nothing; where the rollout of that template failed, it is tried again. Refused: `name` (of
-   * another project), `group`, `project`, `modelName` (taken by another deployment or a model claim). `sealedSecrets`: environment and registry credentials, sealed to `deployment/<id>/<revision>`.
+   * another project), `group`, `project`, `modelName` (taken by another deployment or a model claim).
+   * `sealedSecrets`: environment and registry credentials, sealed to `deployment/<id>/<revision>`.
    */
   apply(
     name: string,

@@ -155,7 +155,7 @@ describe('a replica', () => {
     expect(await faultsOf(leaving)).toHaveLength(1);
   });
 
-  test('that was refused is ended by its own fault and says why; one that nobody submitted is just closed', async () => {
+  test('that was refused is ended by its own fault and says why; one that nobody submitted is just closed, and stopped where it comes late', async () => {
     const unlucky = await deploymentIn(ledger, 'unlucky');
     const { sessions, idempotency } = ledger.store;
     await turn(unlucky, converging());
@@ -195,6 +195,11 @@ describe('a replica', () => {
     await turn(unlucky);
     expect((await turn(unlucky)).replicas).toEqual([]);
     expect((await unlucky.deployments.work(unlucky.id)).stop).toEqual([]);
+
+    const late = { sessionId: forgotten.sessionId, principal: owner, spec, sealedSecrets: null };
+    await idempotency.putSubmission({ ...late, submittedAt: new Date().toISOString() });
+    expect(await stopAll(unlucky)).toBe(1);
+    expect(await stopAll(unlucky)).toBe(0);
   });
 
   test('that served and ended before anybody looked counts as one that served', async () => {

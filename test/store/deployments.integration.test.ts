@@ -43,7 +43,7 @@ test('from applied to served: rows first, sessions under their ids, a route once
 
   expect((await turn(chat, converging())).replicas).toEqual([]);
   const { submit, deployment, owner } = await deployments.work(id);
-  expect(deployment).toEqual({ name: 'chat', project: 'default/default', group: 'default' });
+  expect(deployment).toEqual({ name: 'chat', project: 'default/default', group: 'default', modelName: null });
   expect(owner?.userName).toBe('admin');
   expect(submit).toHaveLength(2);
   const [first] = submit;
