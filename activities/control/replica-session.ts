@@ -1,6 +1,6 @@
 import { type CreateSession, createSessionSchema } from '../../src/contract/index.js';
-import { HEALTH_PRESETS, healthRulesOf } from '../../src/deployments/health-presets.js';
 import { commandOf, portOf } from '../../src/deployments/preset-command.js';
+import { replicaCheckOf } from '../../src/deployments/replica-check.js';
 import type { DeploymentWork } from '../../src/store/deployment-store.js';
 
 /** What tells a replica's session from others, for people and for `berth ps`. */
@@ -34,7 +34,7 @@ export function replicaSession(
     kernels: [{ role: 'main', slots: template.slots }],
     mounts: [...template.mounts, ...modelMount(template)],
     ports: [{ name: PORT_NAME, containerPort: port }],
-    ...healthCheck(template, port),
+    healthCheck: replicaCheckOf(template),
     priority: template.priority,
     preemptible: template.preemptible,
     startDeadlineSeconds: template.startDeadlineSeconds,
@@ -47,25 +47,6 @@ export function replicaSession(
 
 const modelMount = ({ model }: Replica['template']): CreateSession['mounts'] =>
   model === undefined ? [] : [{ folder: model.folder, target: model.path, readOnly: true }];
-
-/** Without a preset and a path there is no check: it is healthy as soon as it runs. */
-function healthCheck({ preset, health }: Replica['template'], port: number): Pick<CreateSession, 'healthCheck'> {
-  const known = preset === undefined ? undefined : HEALTH_PRESETS[preset];
-  const path = health.path ?? known?.path;
-  if (path === undefined) return {};
-  const { initialDelaySeconds, failures } = health;
-  const rules = healthRulesOf(preset ?? null, {
-    ...(initialDelaySeconds === undefined ? {} : { initialDelaySeconds }),
-    ...{ failures, hasCheck: true },
-  });
-  return {
-    healthCheck: {
-      ...{ path, port: health.port ?? port, failures: rules.failures },
-      ...{ intervalSeconds: health.intervalSeconds, timeoutSeconds: health.timeoutSeconds },
-      initialDelaySeconds: rules.initialDelayMs / 1000,
-    },
-  };
-}
 
 /** A node that is lost takes as few of its replicas as can be. */
 const spreadOut = ({ placement }: Replica['template'], deployment: string): CreateSession['placement'] => ({

@@ -19,3 +19,13 @@ export function deliver({ door, log }: Pick<Parts, 'door' | 'log'>, signals: rea
     door.signalSession(due).catch((error: unknown) => log.warn({ err: error, due }, 'a signal was not delivered'));
   }
 }
+
+/** Without waiting; a kick that is lost is made up for by the deployment's own net. Null is no deployment. */
+export function kickDeployments({ door, log }: Pick<Parts, 'door' | 'log'>, ids: readonly (string | null)[]): void {
+  for (const id of new Set(ids)) {
+    if (id === null) continue;
+    door
+      .kickDeployment(id)
+      .catch((error: unknown) => log.warn({ err: error, deployment: id }, 'a kick was not delivered'));
+  }
+}

@@ -35,6 +35,10 @@ export const healthCheckSchema = z
     timeoutSeconds: z.number().min(0.05).max(600).default(15),
     failures: z.int().min(1).max(1000).default(10),
     initialDelaySeconds: z.number().min(0.05).max(86_400).default(60),
+    refusedIsUnhealthy: z
+      .boolean()
+      .default(false)
+      .describe('after the first success a refused connection counts as all `failures`'),
   })
   .meta({ id: 'HealthCheck' });
 export type HealthCheck = z.infer<typeof healthCheckSchema>;

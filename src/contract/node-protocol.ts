@@ -91,6 +91,10 @@ export const nodeReportSchema = z
       kind: z.literal('health'),
       ...kernelReport,
       healthy: z.boolean(),
+      level: z
+        .enum(['healthy', 'degraded', 'unhealthy'])
+        .optional()
+        .describe('`healthy` says it when absent; degraded: it missed, and is still healthy'),
       message: z.string().max(500),
     }),
     z.strictObject({
@@ -146,6 +150,11 @@ export const launchOrderSchema = z
     mounts: z.array(z.object({ volume: z.string(), folderId: z.string(), target: z.string(), readOnly: z.boolean() })),
     ports: z.array(z.object({ name: z.string(), containerPort: z.int() })),
     healthCheck: healthCheckSchema.nullable().describe('of the main kernel only'),
+    metrics: z
+      .object({ port: z.int(), path: z.string(), everySeconds: z.number() })
+      .nullable()
+      .default(null)
+      .describe("of a deployment's replica: where its Prometheus text is read"),
     gracePeriodSeconds: z.number(),
     notice: noticeSchema.prefault({}).describe('how it is told that it will be stopped'),
     /** May run again elsewhere: an agent out of contact for `contactLimitSeconds` stops it, before the ledger starts it elsewhere. */

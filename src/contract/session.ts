@@ -87,7 +87,7 @@ export const sessionSchema = z
     name: z.string(),
     kind: sessionKindSchema,
     state: z.enum([...SESSION_STATES, 'SUBMITTED']).describe('SUBMITTED: recorded, not yet admitted'),
-    health: z.enum(['none', 'starting', 'healthy', 'unhealthy']),
+    health: z.enum(['none', 'starting', 'healthy', 'degraded', 'unhealthy']),
     attempt: z.int(),
     user: z.string(),
     userId: userIdSchema,

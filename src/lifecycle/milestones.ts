@@ -7,6 +7,9 @@ export type Milestone = (typeof MILESTONES)[number];
 type Reached = Pick<Session, 'state' | 'health' | 'startedAt'>;
 const HAS_RUN: readonly Session['state'][] = ['RUNNING', 'PREEMPTING', 'TERMINATING'];
 
+/** A check that missed less often than it may does not take back that it answered. */
+const IS_HEALTHY: readonly Session['health'][] = ['healthy', 'degraded', 'none'];
+
 export const hasEnded = ({ state }: Pick<Session, 'state'>): boolean => state !== 'SUBMITTED' && isEnded(state);
 
 /**
@@ -24,7 +27,7 @@ export function hasReached(session: Reached, milestone: Milestone): boolean {
     case 'running':
       return hasRun;
     case 'healthy':
-      return hasRun && (session.health === 'healthy' || session.health === 'none');
+      return hasRun && IS_HEALTHY.includes(session.health);
     case 'ended':
       return false;
   }

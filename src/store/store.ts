@@ -1,5 +1,6 @@
 import type {
   AuditEntry,
+  DeploymentTemplate,
   EndCause,
   KernelId,
   LaunchOrder,
@@ -136,8 +137,10 @@ export interface NodeStore {
     kernelId: KernelId,
     attempt: number,
   ): Promise<{
-    readonly order: Omit<LaunchOrder, 'environment' | 'registryCredentials'>;
+    readonly order: Omit<LaunchOrder, 'environment' | 'registryCredentials' | 'metrics'>;
     readonly sealedSecrets: Buffer | null;
+    /** Of a deployment's replica: what it was made of. */
+    readonly replica: Pick<DeploymentTemplate, 'preset' | 'port' | 'metricsPath'> | null;
   } | null>;
   list(page: PageQuery & { readonly group?: string | undefined }): Promise<Page<Node>>;
   get(name: string): Promise<Node | null>;

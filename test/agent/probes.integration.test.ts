@@ -18,6 +18,7 @@ const check = {
   timeoutSeconds: 2,
   failures: 3,
   initialDelaySeconds: 60,
+  refusedIsUnhealthy: false,
 };
 const service = (): LaunchOrder => here.order({ command: ['sh', '-c', SERVER], healthCheck: check });
 const health = () => here.api.reportsOf('health').map(({ healthy }) => healthy);

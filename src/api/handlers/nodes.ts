@@ -1,8 +1,9 @@
 import type { LaunchOrder, OperationId } from '../../contract/index.js';
+import { replicaMetricsOf } from '../../deployments/replica-check.js';
 import { newNodeToken } from '../../platform/tokens.js';
 import type { ApiDeps } from '../deps.js';
 import type { Handlers } from '../handler.js';
-import { deliver, kick } from '../kick.js';
+import { deliver, kick, kickDeployments } from '../kick.js';
 import { found, invalid, notFound, problem } from '../problem.js';
 
 type NodeIds = Extract<OperationId, 'createNode' | 'listNodes' | 'getNode' | 'deleteNode'>;
@@ -47,7 +48,12 @@ export function nodeHandlers(deps: ApiDeps): Handlers<NodeIds> {
 }
 
 export function agentHandlers(deps: ApiDeps): Handlers<AgentIds> {
-  const { nodes } = deps.store;
+  const { nodes, deployments } = deps.store;
+  /** Of sessions that a report says something new of: their deployments need not wait for the workflows in between. */
+  const deploymentsOf = (results: readonly { readonly sessionId: string | null }[]) => {
+    const sessions = new Set(results.flatMap(({ sessionId }) => sessionId ?? []));
+    return Promise.all([...sessions].map((sessionId) => deployments.deploymentOf(sessionId)));
+  };
   const kickGroupOf = async (name: string, onlyIfWaiting = true): Promise<void> => {
     const node = await nodes.get(name);
     if (node !== null) await kick(deps, node.group, onlyIfWaiting);
@@ -61,7 +67,12 @@ export function agentHandlers(deps: ApiDeps): Handlers<AgentIds> {
     async reconcileNode({ params, body }) {
       const { answer, signals, becameReady } = await nodes.reconcile(params.name, body);
       deliver(deps, signals);
-      if (becameReady) await kickGroupOf(params.name);
+      const replicas = signals.map(({ sessionId }) => deployments.deploymentOf(sessionId));
+      kickDeployments(deps, await Promise.all(replicas));
+      if (becameReady) {
+        await kickGroupOf(params.name);
+        kickDeployments(deps, await deployments.deploymentsOn(params.name));
+      }
       return answer;
     },
     async reportNode({ params, body }) {
@@ -70,6 +81,7 @@ export function agentHandlers(deps: ApiDeps): Handlers<AgentIds> {
         deps,
         results.map(({ signal }) => signal),
       );
+      kickDeployments(deps, await deploymentsOf(results.filter((_, at) => body.reports[at]?.kind !== 'progress')));
       return { results: results.map(({ kernelId, accepted, detail }) => ({ kernelId, accepted, detail })) };
     },
     async reportNodeHealth({ params, body }) {
@@ -80,10 +92,10 @@ export function agentHandlers(deps: ApiDeps): Handlers<AgentIds> {
       const { name, kernel, attempt } = params;
       const launch = found(await nodes.launchOrder(name, kernel as never, attempt), `placement of ${kernel} here`);
       const none: SessionSecrets = { environment: {}, registryCredentials: null };
-      const { order, sealedSecrets } = launch;
+      const { order, sealedSecrets, replica } = launch;
       const secrets =
         sealedSecrets === null ? none : (deps.seal.open(sealedSecrets, order.sessionId) as SessionSecrets);
-      return { ...order, ...secrets };
+      return { ...order, ...secrets, metrics: replica === null ? null : replicaMetricsOf(replica) };
     },
   };
 }

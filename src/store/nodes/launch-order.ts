@@ -1,4 +1,4 @@
-import type { CreateSession, KernelId, LaunchOrder, SessionId } from '../../contract/index.js';
+import type { CreateSession, DeploymentTemplate, KernelId, LaunchOrder, SessionId } from '../../contract/index.js';
 import type { Runner } from '../database.js';
 import { sql } from '../sql.js';
 
@@ -18,18 +18,27 @@ interface OrderRow {
   readonly sealed_secrets: Buffer | null;
   readonly lost_after_seconds: number;
   readonly failed_attempts: number;
+  readonly template: PlacedOrder['replica'];
 }
-type Order = Omit<LaunchOrder, 'environment' | 'registryCredentials'>;
+type Order = Omit<LaunchOrder, 'environment' | 'registryCredentials' | 'metrics'>;
+
+export interface PlacedOrder {
+  readonly order: Order;
+  readonly sealedSecrets: Buffer | null;
+  /** Of a deployment's replica: what it was made of. */
+  readonly replica: Pick<DeploymentTemplate, 'preset' | 'port' | 'metricsPath'> | null;
+}
 
 /** Only for an open placement on this node that has begun, is not being stopped, and may still be created. */
 const readOrder = (tx: Runner, node: string, kernel: { readonly id: KernelId; readonly attempt: number }) =>
   tx.first<OrderRow>(sql`
     SELECT s.id AS session_id, s.name AS session_name, r.epoch, k.role, k.group_role, k.rank, k.hostname, k.cpu_milli, k.memory_bytes,
-      n.engine_id, s.spec, s.failed_attempts, b.sealed_secrets, coalesce((g.policy->>'lostAfterSeconds')::float8, 300) AS lost_after_seconds,
+      n.engine_id, s.spec, s.failed_attempts, b.sealed_secrets, v.template, coalesce((g.policy->>'lostAfterSeconds')::float8, 300) AS lost_after_seconds,
       s.placed_at + (s.spec->>'startDeadlineSeconds')::float8 * interval '1 second' AS deadline
     FROM reservations r JOIN sessions s ON s.id = r.session_id AND s.attempt = r.attempt
     JOIN kernels k ON k.id = r.kernel_id JOIN nodes n ON n.name = r.node JOIN resource_groups g ON g.name = s.group_name
-    LEFT JOIN submissions b ON b.session_id = s.id
+    LEFT JOIN submissions b ON b.session_id = s.id LEFT JOIN deployment_replicas d ON d.session_id = s.id
+    LEFT JOIN deployment_revisions v ON v.deployment_id = d.deployment_id AND v.revision = d.revision
     WHERE r.kernel_id = ${kernel.id} AND r.attempt = ${kernel.attempt} AND r.node = ${node} AND r.released_at IS NULL
       AND s.state IN ('PREPARING', 'CREATING') AND s.stop_requested_at IS NULL AND k.exited_at IS NULL
       AND now() < s.placed_at + (s.spec->>'startDeadlineSeconds')::float8 * interval '1 second'`);
@@ -78,7 +87,7 @@ export async function launchOrder(
   tx: Runner,
   node: string,
   kernel: { readonly id: KernelId; readonly attempt: number },
-): Promise<{ readonly order: Order; readonly sealedSecrets: Buffer | null } | null> {
+): Promise<PlacedOrder | null> {
   const row = await readOrder(tx, node, kernel);
   if (row === undefined) return null;
   const { spec } = row;
@@ -112,5 +121,5 @@ export async function launchOrder(
     ipc: spec.kind === 'system' && spec.labels['berth.pool'] !== undefined ? 'shareable' : 'private',
     peers,
   };
-  return { order, sealedSecrets: row.sealed_secrets };
+  return { order, sealedSecrets: row.sealed_secrets, replica: isMain ? row.template : null };
 }

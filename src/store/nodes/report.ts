@@ -42,14 +42,21 @@ async function progress(tx: Runner, row: PlacedRow, report: Report<'progress'>):
   }
 }
 
-/** Failures before the first success say nothing: `starting` ends by the deadline. */
+const WAS_HEALTHY: readonly string[] = ['healthy', 'degraded'];
+
+/**
+ * Failures before the first success say nothing: `starting` ends by the deadline. A session that is degraded is healthy to its
+ * workflow: only a first success, or the end of it, is signalled.
+ */
 async function health(tx: Runner, row: PlacedRow, report: Report<'health'>): Promise<DueSignal | null> {
-  const to = report.healthy ? 'healthy' : 'unhealthy';
+  const to = report.level ?? (report.healthy ? 'healthy' : 'unhealthy');
   const isLive = row.state === 'CREATING' || row.state === 'PREPARING' || row.state === 'RUNNING';
-  const tooEarly = !report.healthy && row.health !== 'healthy';
+  const tooEarly = to !== 'healthy' && !WAS_HEALTHY.includes(row.health);
   if (!isLive || row.health === to || tooEarly) return null;
+  const isTold = to === 'unhealthy' || !WAS_HEALTHY.includes(row.health);
   await tx.run(sql`
-    UPDATE sessions SET health = ${to}, health_sends = 1, signalled_at = now(),
+    UPDATE sessions SET health = ${to},
+      health_sends = CASE WHEN ${isTold} THEN 1 ELSE health_sends END, signalled_at = CASE WHEN ${isTold} THEN now() ELSE signalled_at END,
       reason = CASE WHEN state = 'RUNNING' THEN NULL ELSE reason END,
       reason_class = CASE WHEN state = 'RUNNING' THEN NULL ELSE reason_class END
     WHERE id = ${row.session_id}`);
@@ -63,7 +70,8 @@ async function health(tx: Runner, row: PlacedRow, report: Report<'health'>): Pro
     attempt: row.attempt,
     message: report.message,
   });
-  return { sessionId: row.session_id, kind: to, attempt: row.attempt };
+  const kind = to === 'unhealthy' ? to : 'healthy';
+  return isTold ? { sessionId: row.session_id, kind, attempt: row.attempt } : null;
 }
 
 async function ports(tx: Runner, report: Report<'ports'>): Promise<void> {

@@ -35,7 +35,7 @@ export async function dueSignals(
           WHEN state = 'SCHEDULED' THEN 'placed'
           WHEN state = 'TERMINATING' THEN 'exited'
           WHEN state = 'PREEMPTING' AND preempt_seen_at IS NULL THEN 'preempt'
-          ELSE health END AS kind
+          WHEN health = 'degraded' THEN 'healthy' ELSE health END AS kind
       FROM sessions
       WHERE settled_at IS NULL
         AND (state IN ('SCHEDULED', 'TERMINATING', 'CANCELLED', 'ERROR') OR state = 'PREEMPTING' AND preempt_seen_at IS NULL

@@ -84,6 +84,11 @@ async function whyWaiting(tx: Runner, row: WhyRow, history: Why['history']): Pro
   };
 }
 
+const RUNS: Readonly<Record<string, string>> = {
+  degraded: 'it runs; its health check missed, and it still counts as healthy',
+  unhealthy: 'it runs, unhealthy',
+};
+
 function stage(row: WhyRow): {
   readonly class: Why['class'];
   readonly reason: Reason | null;
@@ -93,7 +98,7 @@ function stage(row: WhyRow): {
     case 'RUNNING':
       return row.health === 'starting'
         ? { class: 'starting', reason: 'health_check', message: 'it runs, and its health check has not succeeded yet' }
-        : { class: 'running', reason: null, message: row.health === 'unhealthy' ? 'it runs, unhealthy' : 'it runs' };
+        : { class: 'running', reason: null, message: RUNS[row.health] ?? 'it runs' };
     case 'PREEMPTING': {
       const by = row.goneBy === null ? '' : `, and is gone by ${row.goneBy} at the latest`;
       return { class: 'running', reason: null, message: `it was told to leave${by}: ${row.message ?? ''}` };

@@ -8,6 +8,8 @@ interface Moved {
   readonly old_state: SessionState;
 }
 
+const HAS_ANSWERED = sql`s.health IN ('healthy', 'degraded', 'unhealthy')`;
+
 /** All containers run. A second call finds RUNNING and says so; an exit or a stop that was first wins. */
 export async function markRunning(
   tx: Runner,
@@ -16,9 +18,9 @@ export async function markRunning(
 ): Promise<{ readonly outcome: 'running' | 'ending' }> {
   const moved = await tx.first<Moved>(sql`
     UPDATE sessions s SET state = 'RUNNING', version = s.version + 1, started_at = coalesce(s.started_at, now()), message = NULL,
-      health = CASE WHEN s.spec->'healthCheck' IS NULL OR s.health = 'healthy' THEN 'healthy' ELSE 'starting' END,
-      reason = CASE WHEN s.spec->'healthCheck' IS NULL OR s.health = 'healthy' THEN NULL ELSE 'health_check' END,
-      reason_class = CASE WHEN s.spec->'healthCheck' IS NULL OR s.health = 'healthy' THEN NULL ELSE 'starting' END,
+      health = CASE WHEN s.spec->'healthCheck' IS NULL THEN 'healthy' WHEN ${HAS_ANSWERED} THEN s.health ELSE 'starting' END,
+      reason = CASE WHEN s.spec->'healthCheck' IS NULL OR ${HAS_ANSWERED} THEN NULL ELSE 'health_check' END,
+      reason_class = CASE WHEN s.spec->'healthCheck' IS NULL OR ${HAS_ANSWERED} THEN NULL ELSE 'starting' END,
       reason_since = now()
     FROM (SELECT id, state FROM sessions WHERE id = ${sessionId} FOR NO KEY UPDATE) old
     WHERE s.id = old.id AND s.attempt = ${attempt} AND s.stop_requested_at IS NULL AND s.state IN ('PREPARING', 'CREATING')

@@ -112,7 +112,10 @@ export async function markEnding(tx: Runner, request: Parameters<SessionStore['m
   const row = await lockRow(tx, request.sessionId);
   if (row === undefined) return { state: 'ERROR', attempt: request.attempt, changed: false }; // gone with a restore
   const isOver = row.ended || row.state === 'TERMINATING' || row.attempt !== request.attempt;
-  const isHealthy = request.cause === 'health-check' && row.state === 'RUNNING' && row.health === 'healthy';
+  const isHealthy =
+    request.cause === 'health-check' &&
+    row.state === 'RUNNING' &&
+    (row.health === 'healthy' || row.health === 'degraded');
   const isLeaving = row.state === 'PREEMPTING' && isPlatformFailure(request.cause);
   const isBack = row.state === 'PENDING' && request.attempt > 0; // that attempt is over
   if (isOver || isHealthy || isLeaving || isBack) return { state: row.state, attempt: row.attempt, changed: false };

@@ -66,6 +66,9 @@ export const seenOf = (rule: Sql): Sql => sql`
     WHERE k.session_id = s.id AND k.exited_at IS NULL))) AS seen
   FROM (${ACTIVITY}) a CROSS JOIN (${COVERED_SINCE}) c`;
 
+/** A deployment's replica that is not preemptible leaves by the owner's count or its rules alone. */
+const IS_KEPT = sql`(NOT s.preemptible AND EXISTS (SELECT 1 FROM deployment_replicas r WHERE r.session_id = s.id))`;
+
 const rowsAfter = (db: Runner, after: SessionId | null, limit: number): Promise<Row[]> =>
   db.rows<Row>(sql`
     WITH running AS (
@@ -73,7 +76,7 @@ const rowsAfter = (db: Runner, after: SessionId | null, limit: number): Promise<
         i.warned_at, n.seen
       FROM sessions s JOIN resource_groups g ON g.name = s.group_name CROSS JOIN LATERAL (${seenOf(sql`g.policy->'idle'->s.kind`)}) n
       LEFT JOIN session_idle i ON i.session_id = s.id AND i.attempt = s.attempt
-      WHERE s.state = 'RUNNING' AND s.stop_requested_at IS NULL AND s.started_at IS NOT NULL AND g.policy->'idle' ? s.kind
+      WHERE s.state = 'RUNNING' AND s.stop_requested_at IS NULL AND s.started_at IS NOT NULL AND g.policy->'idle' ? s.kind AND NOT ${IS_KEPT}
         AND (i.seen IS DISTINCT FROM n.seen OR i.look_at <= now()) AND s.id > ${after ?? ''} ORDER BY s.id LIMIT ${limit})
     SELECT s.id AS "sessionId", s.attempt, s.kind, d.name || '/' || p.name AS project, s.rule, ${ms(sql`s.started_at`)} AS "startedAtMs",
       s.min_runtime_ms AS "minRuntimeMs", s.spec->'idleExemptions' AS exemptions,

@@ -30,6 +30,7 @@ export function launchOrder(image: string, changes: Partial<LaunchOrder> = {}): 
     mounts: [],
     ports: [],
     healthCheck: null,
+    metrics: null,
     gracePeriodSeconds: 1,
     notice: { signal: 'SIGTERM' },
     retryable: true,
