@@ -29,6 +29,8 @@ export interface SimulatedBehaviour {
   exitAfterMs?: number | undefined;
   exitCode?: number;
   failRemovals?: number;
+  /** Checks of what starts succeed at once. */
+  passesChecks?: boolean;
   /** What runs ends only when its grace is over: the shortest that any removal gave it. */
   ignoresTerm?: boolean;
 }
@@ -59,10 +61,13 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
   const behaviour: SimulatedBehaviour = {};
   const running = new Map<string, number>();
   const log: string[] = [];
+  let lastPort = 20_000;
   const engines = simulatedEngines();
   const report = async (one: NodeReport) => {
     const [result] = await store.nodes.report(name, [one]);
     if (result?.signal) await door.signalSession(result.signal);
+    const deploymentId = result?.sessionId ? await store.deployments.deploymentOf(result.sessionId) : null;
+    if (deploymentId !== null) await door.kickDeployment(deploymentId);
   };
   const exit = async (kernelId: string, attempt: number, exitCode: number) => {
     if (running.get(kernelId) !== attempt) return; // it has ended, or runs again as a later attempt
@@ -106,6 +111,12 @@ export async function startSimulatedNode({ store, door, temporal }: Parts, name:
         }
         log.push(`start ${kernelId}`);
         running.set(kernelId, attempt);
+        const { order: told } = order;
+        const ports = told.ports.map((port) => ({ ...port, hostPort: (lastPort += 1) }));
+        const of = { kernelId: kernelId as KernelId, attempt };
+        if (ports.length > 0) await report({ kind: 'ports', ...of, ports });
+        if (told.healthCheck !== null && behaviour.passesChecks === true)
+          await report({ kind: 'health', ...of, healthy: true, message: '200' });
         const { exitAfterMs, exitCode = 0 } = behaviour;
         if (exitAfterMs !== undefined)
           setTimeout(() => void exit(kernelId, attempt, exitCode).catch(() => undefined), exitAfterMs);

@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionId } from '../../src/contract/index.js';
-import { modelWorkflowId, poolWorkflowId, sessionWorkflowId } from '../../src/lifecycle/names.js';
+import { deploymentWorkflowId, modelWorkflowId, poolWorkflowId, sessionWorkflowId } from '../../src/lifecycle/names.js';
 import { type ControlPlane, historyOf, startControlPlane } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
 import { AT_ONCE, allowPreemption, gpus, running, stop } from './course.js';
 import { openPoolPlane } from './pool-plane.js';
+import { openServePlane } from './serve-plane.js';
 
 /**
  * Records one history of each course that a workflow takes, for the replay test. Run it (`npx tsx
@@ -142,6 +143,19 @@ const COURSES: Record<string, (plane: ControlPlane) => Promise<SessionId | strin
   },
   'model-lives': async (plane) => modelWorkflowId((await twoModels(plane, 'lives')).claimId),
   'pool-turns': async (plane) => poolWorkflowId((await twoModels(plane, 'turns')).pool),
+  async 'deployment-lives'(plane) {
+    plane.node.behaviour.passesChecks = true;
+    const chat = await openServePlane(plane, 'chat', { replicas: 2 });
+    const { replicas } = await chat.settled(2, 1);
+    await chat.kill(replicas[0]?.sessionId ?? '');
+    await pause(500);
+    await chat.settled(2, 1);
+    await chat.apply({ image: 'engine:2', replicas: 1 });
+    await chat.settled(1, 2);
+    await chat.end();
+    await chat.ended();
+    return deploymentWorkflowId(chat.id);
+  },
   'group-plans': async () => 'group/default',
   async 'node-watched'(plane) {
     await plane.door.ensureNode('n1');

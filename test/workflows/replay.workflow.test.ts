@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 describe('recorded histories', () => {
   test('stand for every workflow', () => {
-    for (const kind of ['session', 'group', 'node', 'warm', 'pool', 'model'])
+    for (const kind of ['session', 'group', 'node', 'warm', 'pool', 'model', 'deployment'])
       expect(histories.some((file) => file.startsWith(kind))).toBe(true);
   });
 
