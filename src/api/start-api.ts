@@ -8,6 +8,7 @@ import type { TemporalDoor } from '../temporal/door.js';
 import { createAgentPort } from './agent-port.js';
 import { measureBudgets } from './budget-metrics.js';
 import { createApi } from './create-api.js';
+import { measureDeployments } from './deployment-metrics.js';
 import type { ApiOptions } from './deps.js';
 import { createEventFeed } from './event-feed.js';
 import { createFolderBytes } from './folder-bytes.js';
@@ -43,6 +44,7 @@ export async function startApi(parts: ApiParts): Promise<FastifyInstance> {
   measureLedger(registry, store.control);
   measureBudgets(registry, store);
   measureModels(registry, store.models);
+  measureDeployments(registry, store.deployments);
   const purges = startPurges({ store, folderBytes, log }, options.purgeEveryMs);
   const app = await createApi({ ...parts, agents, folderBytes, feed });
   app.addHook('preClose', async () => feed.close());

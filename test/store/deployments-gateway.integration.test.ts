@@ -1,4 +1,6 @@
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { measureDeployments } from '../../src/api/deployment-metrics.js';
 import type { ScaleMetric } from '../../src/contract/index.js';
 import type { DeploymentTraffic } from '../../src/store/deployment-store.js';
 import { eventually } from '../support/process.js';
@@ -144,6 +146,9 @@ describe('what gateways tell of traffic', () => {
     expect(await value({ kind: 'requests-in-flight' })).toBe(0);
     await query(ledger, `UPDATE traffic_gateways SET told_at = now() - interval '16 s'`);
     expect(await value({ kind: 'requests-in-flight' })).toBeNull();
+    const registry = new Registry();
+    measureDeployments(registry, deployments);
+    expect(await registry.metrics()).toContain('berth_deployment_replicas{deployment="chat",count="serving"} 2');
     expect(await deployments.metrics()).toContainEqual({
       name: 'deployment_requests_total',
       labels: { deployment: 'chat' },

@@ -23,7 +23,7 @@ async function noteGateway(tx: Runner, gateway: string): Promise<void> {
   const gone = sql`(SELECT gateway FROM traffic_gateways WHERE told_at < now() - ${FORGOTTEN})`;
   await tx.run(sql`DELETE FROM replica_traffic WHERE gateway IN ${gone}`);
   await tx.run(
-    sql`DELETE FROM deployment_traffic WHERE gateway IN ${gone} AND last_request_at < now() - interval '1 day'`,
+    sql`DELETE FROM deployment_traffic WHERE gateway IN ${gone} AND coalesce(last_request_at, told_at) < now() - interval '31 days'`,
   );
   await tx.run(sql`DELETE FROM traffic_gateways WHERE told_at < now() - ${FORGOTTEN}`);
 }
