@@ -153,7 +153,7 @@ async function prepare(
 }
 
 async function runLoops(parts: Parts, signal: AbortSignal): Promise<void> {
-  const { outbox, exits, logs, reconciler, health, meter, engines } = parts;
+  const { outbox, exits, logs, reconciler, health, meter, figures, engines } = parts;
   setMaxListeners(LISTENERS_MAX, signal); // each loop and each wait in it listens
   const sweep = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -167,6 +167,7 @@ async function runLoops(parts: Parts, signal: AbortSignal): Promise<void> {
     reconciler.run(signal),
     health.run(signal),
     meter.run(signal),
+    figures.run(signal),
     engines.run(signal),
     guardContact(parts.guard, signal),
     sweep(),

@@ -13,6 +13,7 @@ import {
   type Reconcile,
   type Reconciled,
   type RegisterNode,
+  type ReplicaMetrics,
   reconciledSchema,
 } from '../contract/index.js';
 import type { KernelRun } from './kernel-container.js';
@@ -27,6 +28,8 @@ export interface AgentApi {
   reportHealth(report: NodeHealthReport, signal?: AbortSignal): Promise<void>;
   /** One batch of measurements; taken once. */
   reportUsage(usage: NodeUsage, signal?: AbortSignal): Promise<void>;
+  /** Figures of replicas; newer ones take their place. */
+  replicaMetrics(metrics: ReplicaMetrics, signal?: AbortSignal): Promise<void>;
   /** Throws `PlacementOver` when the kernel is no longer to run here. */
   launchOrder(run: KernelRun, signal?: AbortSignal): Promise<LaunchOrder>;
   /** Throws `PlacementOver` when the ledger has no such engine here (any more). */
@@ -96,6 +99,9 @@ export function createApiClient(options: ApiClientOptions): AgentApi {
     },
     reportUsage: async (usage, signal) => {
       await call({ attempted: 'usage', method: 'POST', path: '/usage', body: usage, signal });
+    },
+    replicaMetrics: async (metrics, signal) => {
+      await call({ attempted: 'figures', method: 'POST', path: '/replica-metrics', body: metrics, signal });
     },
     launchOrder: async ({ kernelId, attempt }, signal) => {
       const path = `/kernels/${encodeURIComponent(kernelId)}/${attempt}`;

@@ -20,6 +20,7 @@ import { createProbes } from './probes.js';
 import { createReconciler } from './reconcile.js';
 import { createRemovals } from './removals.js';
 import type { RemovalDeps } from './remove-kernel.js';
+import { createReplicaMetrics } from './replica-metrics.js';
 import type { StartDeps } from './start-kernels.js';
 import { createTurns } from './turns.js';
 import { createUsageMeter } from './usage-meter.js';
@@ -36,7 +37,7 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
     ...ownContainers(adapters.containers, node),
     pull: (...request) => adapters.containers.pull(...request).finally(health.imagesChanged),
   };
-  const { removal, outbox } = await removalParts({ settings, adapters: { ...adapters, containers }, api });
+  const { removal, outbox, figures } = await removalParts({ settings, adapters: { ...adapters, containers }, api });
   const { exits, logs, cuts, engines } = removal;
   const counters = await openDeviceCounters(settings.stateDir);
   const meter = createUsageMeter({ node, api, containers, devices, counters, log }, settings.usage);
@@ -62,6 +63,7 @@ export async function assembleAgent(settings: AgentSettings, adapters: AgentAdap
     contact,
     guard,
     meter,
+    figures,
     engines,
     deps,
   };
@@ -92,13 +94,15 @@ async function removalParts({ settings, adapters, api }: RemovalSide) {
   const { containers, log } = adapters;
   const metrics = createAgentMetrics(adapters.registry);
   const outbox = createOutbox({ api, metrics, log });
-  const probes = createProbes({ outbox, log });
   const marks = (name: string) => openMarks(join(stateDir, name));
   const [stops, notices, cuts] = await Promise.all([marks('stops'), marks('notices'), marks('cuts')]);
+  const answered = await marks('answered');
+  const figures = createReplicaMetrics({ api, log });
+  const probes = createProbes({ outbox, answered, figures, log });
   const exits = createExits({ node, containers, outbox, stops, cuts, metrics, log, onEnded: probes.stop });
   const logs = createLogStore({ dir: join(stateDir, 'logs') });
   const ports = createPorts(settings.portRange, listenAddress(settings));
   const engines = await assembleEngines({ settings, adapters: { ...adapters, containers }, api, ports });
-  const removal = { containers, exits, logs, ports, probes, stops, notices, cuts, engines, metrics, log };
-  return { removal: removal satisfies RemovalDeps, outbox };
+  const removal = { containers, exits, logs, ports, probes, answered, stops, notices, cuts, engines, metrics, log };
+  return { removal: removal satisfies RemovalDeps, outbox, figures };
 }

@@ -20,6 +20,7 @@ export const LABEL = {
   epoch: 'berth.epoch',
   role: 'berth.role',
   health: 'berth.health',
+  metrics: 'berth.metrics',
   ports: 'berth.ports',
   grace: 'berth.grace',
   notice: 'berth.notice',
@@ -53,6 +54,8 @@ export interface KernelContainer extends FoundKernel {
   readonly name: string;
   readonly role: string;
   readonly health: HealthCheck | null;
+  /** Of a deployment's replica: where its figures are read. */
+  readonly metrics: LaunchOrder['metrics'];
   readonly ports: readonly AssignedPort[];
   readonly graceSeconds: number;
   readonly notice: LaunchOrder['notice'];
@@ -81,6 +84,7 @@ export function kernelLabels(
     ...(order.retryable && { [LABEL.contactLimit]: String(order.contactLimitSeconds) }),
     ...(order.ipc === 'shareable' && { [LABEL.anchor]: JSON.stringify(order.devices.map(anchorDevice)) }),
     ...(order.healthCheck !== null && { [LABEL.health]: JSON.stringify(order.healthCheck) }),
+    ...(order.metrics !== null && { [LABEL.metrics]: JSON.stringify(order.metrics) }),
   };
 }
 
@@ -108,6 +112,7 @@ export function readKernel(container: ContainerState): KernelContainer | undefin
     name: container.name,
     role: labels[LABEL.role] ?? '',
     health: healthCheckSchema.safeParse(json(labels[LABEL.health])).data ?? null,
+    metrics: (json(labels[LABEL.metrics]) ?? null) as LaunchOrder['metrics'],
     ports: (json(labels[LABEL.ports]) ?? []) as readonly AssignedPort[],
     graceSeconds: Number.isFinite(grace) ? grace : GRACE_SECONDS_DEFAULT,
     notice: noticeSchema.safeParse(json(labels[LABEL.notice])).data ?? noticeSchema.parse({}),

@@ -1,12 +1,14 @@
-import { request } from 'undici';
 import type { HealthCheck, NodeReport } from '../contract/index.js';
-import type { ContainerState } from '../docker/container-state.js';
 import type { Logger } from '../platform/log.js';
 import { type KernelContainer, type KernelRun, runKey } from './kernel-container.js';
+import type { Marks } from './marks.js';
 import type { Outbox } from './outbox.js';
+import { type Level, levelAfter, type Miss } from './probe-level.js';
+import { probeOnce } from './probe-once.js';
+import type { ReplicaMetrics } from './replica-metrics.js';
 import { pause } from './retry.js';
 
-/** Health checks of the containers that have one. Tells changes only; the outbox sends each until it is acknowledged. */
+/** Health checks of the containers that have one, and figures of replicas. Tells changes of health only; the outbox sends each until it is acknowledged. */
 export interface Probes {
   /** A container without a check, one that does not run and one that is watched already change nothing. */
   readonly watch: (kernel: KernelContainer) => void;
@@ -16,6 +18,9 @@ export interface Probes {
 
 export interface ProbesDeps {
   readonly outbox: Pick<Outbox, 'post'>;
+  /** Runs that answered once: an agent that starts anew takes their first miss for one. */
+  readonly answered: Marks;
+  readonly figures: Pick<ReplicaMetrics, 'read'>;
   readonly log: Logger;
 }
 
@@ -32,11 +37,13 @@ export function createProbes(deps: ProbesDeps): Probes {
       running.clear();
     },
     watch: (kernel) => {
+      const { health: check, metrics } = kernel;
       const key = runKey(kernel);
-      if (kernel.health === null || kernel.state !== 'running' || running.has(key)) return;
+      if ((check === null && metrics === null) || kernel.state !== 'running' || running.has(key)) return;
       const controller = new AbortController();
       running.set(key, controller);
-      void probe(deps, { kernel, check: kernel.health, signal: controller.signal });
+      if (metrics !== null) deps.figures.read(kernel, metrics, controller.signal);
+      if (check !== null) void probe(deps, { kernel, check, signal: controller.signal });
     },
   };
 }
@@ -47,62 +54,56 @@ interface Probing {
   readonly signal: AbortSignal;
 }
 
+const UNTIL_ANSWER_EVERY_MS = 1_000;
+const PAUSE_MS_LEAST = 20;
+
 /**
- * Until the first success misses do not count, since `initialDelaySeconds` bounds that wait elsewhere; an agent that
- * was restarted has seen no success, so once that delay is over misses count again.
+ * Until the first success misses do not count, since `initialDelaySeconds` bounds that wait elsewhere; once that delay is
+ * over they do. It asks each second until then, so that a replica serves as soon as it can.
  */
-async function probe({ outbox, log }: ProbesDeps, { kernel, check, signal }: Probing): Promise<void> {
-  const url = checkUrl(kernel.container, check);
+async function probe(deps: ProbesDeps, { kernel, check, signal }: Probing): Promise<void> {
   const startedAt = kernel.container.startedAt?.getTime() ?? 0;
-  let told: boolean | undefined;
+  const key = runKey(kernel);
+  let told: Level | undefined;
   let misses = 0;
   while (!signal.aborted) {
-    const miss = url === undefined ? 'the container has no address' : await missOf(url, check, signal);
+    const beganMs = performance.now();
+    const miss = await probeOnce(kernel.container, check, signal);
     if (signal.aborted) return;
     misses = miss === undefined ? 0 : misses + 1;
-    const counts = told !== undefined || Date.now() > startedAt + check.initialDelaySeconds * 1000;
-    const healthy = miss === undefined ? true : misses >= check.failures && counts ? false : told;
-    if (healthy !== undefined && healthy !== told) {
-      told = healthy;
-      const message = healthy ? `answers on ${check.path}` : `${misses} checks in a row failed: ${miss}`;
-      log.info({ kernelId: kernel.kernelId, healthy }, 'health of a kernel changed');
-      void outbox.post(healthReport(kernel, healthy, message));
-    }
-    await pause(check.intervalSeconds * 1000, signal);
+    const isOverdue = Date.now() > startedAt + check.initialDelaySeconds * 1000;
+    const counts = told !== undefined || deps.answered.has(key) || isOverdue;
+    const level = levelAfter({ told, misses, counts, miss }, check);
+    if (level !== undefined && level !== told) tell(deps, { kernel, check, level, misses, miss });
+    if (miss === undefined && !deps.answered.has(key)) await remember(deps, key);
+    told = level;
+    const everyMs = check.intervalSeconds * 1000;
+    const untilMs = counts || told !== undefined ? everyMs : Math.min(everyMs, UNTIL_ANSWER_EVERY_MS);
+    await pause(Math.max(PAUSE_MS_LEAST, untilMs - (performance.now() - beganMs)), signal);
   }
 }
 
-/** Undefined: it answered with 2xx or 3xx in time. */
-async function missOf(url: string, check: HealthCheck, signal: AbortSignal): Promise<string | undefined> {
-  const timeoutMs = check.timeoutSeconds * 1000;
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  signal.addEventListener('abort', abort, { once: true });
-  const timer = setTimeout(abort, timeoutMs);
-  try {
-    const { statusCode, body } = await request(url, { signal: controller.signal, reset: true });
-    body.on('error', () => undefined).destroy();
-    return statusCode >= 200 && statusCode < 400 ? undefined : `status ${statusCode}`;
-  } catch (error) {
-    if (controller.signal.aborted) return `no answer within ${check.timeoutSeconds} s`;
-    return error instanceof Error && 'code' in error ? String(error.code) : 'no answer';
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
-  }
+/** What is not written is found out again by the next agent. */
+const remember = ({ answered, log }: ProbesDeps, key: string): Promise<void> =>
+  answered.add(key).catch((error: unknown) => log.warn({ err: error }, 'a first success was not noted on disk'));
+
+interface Told {
+  readonly kernel: KernelContainer;
+  readonly check: HealthCheck;
+  readonly level: Level;
+  readonly misses: number;
+  readonly miss: Miss | undefined;
 }
 
-/** A published port works wherever the engine runs; the container's own address needs it on this machine. */
-function checkUrl(container: ContainerState, check: HealthCheck): string | undefined {
-  const published = container.ports.find((port) => port.containerPort === check.port);
-  if (published !== undefined) {
-    const host = published.hostAddress === '0.0.0.0' ? '127.0.0.1' : published.hostAddress;
-    return `http://${host}:${published.hostPort}${check.path}`;
-  }
-  const [address] = Object.values(container.addresses);
-  return address === undefined ? undefined : `http://${address}:${check.port}${check.path}`;
-}
-
-function healthReport({ kernelId, attempt }: KernelContainer, healthy: boolean, message: string): NodeReport {
-  return { kind: 'health', kernelId, attempt, healthy, message: message.slice(0, 500) };
+function tell({ outbox, log }: ProbesDeps, { kernel: { kernelId, attempt }, check, level, misses, miss }: Told): void {
+  const missed = misses === 1 ? 'a check failed' : `${misses} checks in a row failed`;
+  const message = miss === undefined ? `answers on ${check.path}` : `${missed}: ${miss.message}`;
+  log.info({ kernelId, level }, 'health of a kernel changed');
+  const report: NodeReport = {
+    kind: 'health',
+    ...{ kernelId, attempt, level },
+    healthy: level !== 'unhealthy',
+    message: message.slice(0, 500),
+  };
+  void outbox.post(report);
 }

@@ -18,6 +18,7 @@ export interface RemovalDeps {
   readonly stops: Marks;
   readonly notices: Marks;
   readonly cuts: Marks;
+  readonly answered: Marks;
   /** Of a member's anchor: its engines go before it. */
   readonly engines: Pick<EngineManager, 'removeOf'>;
   readonly metrics: AgentMetrics;
@@ -56,6 +57,7 @@ export async function removeKernel(deps: RemovalDeps, removal: Removal): Promise
   await deps.stops.remove(key);
   await deps.notices.remove(key);
   await deps.cuts.remove(key);
+  await deps.answered.remove(key);
 }
 
 /** A disk that is full must not hold a GPU: then the log is lost, and the container still goes. */

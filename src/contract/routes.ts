@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Route } from './route.js';
 import { APP_ROUTES } from './routes-apps.js';
 import { BUDGET_ROUTES } from './routes-budgets.js';
+import { DEPLOYMENT_ROUTES } from './routes-deployments.js';
 import { FOLDER_ROUTES } from './routes-folders.js';
 import { MODEL_ROUTES } from './routes-models.js';
 import { NODE_ROUTES } from './routes-nodes.js';
@@ -21,6 +22,7 @@ export const ROUTES = {
   ...FOLDER_ROUTES,
   ...APP_ROUTES,
   ...MODEL_ROUTES,
+  replicaMetrics: DEPLOYMENT_ROUTES.replicaMetrics,
   ...TENANCY_ROUTES,
   ...SYSTEM_ROUTES,
   ...REPORT_ROUTES,

@@ -9,7 +9,7 @@ import { found, invalid, notFound, problem } from '../problem.js';
 type NodeIds = Extract<OperationId, 'createNode' | 'listNodes' | 'getNode' | 'deleteNode'>;
 type AgentIds = Extract<
   OperationId,
-  'registerNode' | 'reconcileNode' | 'reportNode' | 'reportNodeHealth' | 'getLaunchOrder'
+  'registerNode' | 'reconcileNode' | 'reportNode' | 'reportNodeHealth' | 'getLaunchOrder' | 'replicaMetrics'
 >;
 
 /** What a submission seals apart from its spec. */
@@ -87,6 +87,9 @@ export function agentHandlers(deps: ApiDeps): Handlers<AgentIds> {
     async reportNodeHealth({ params, body }) {
       const { changed } = await nodes.health(params.name, body);
       if (changed) await kickGroupOf(params.name, false);
+    },
+    async replicaMetrics({ params, body }) {
+      await deployments.recordMetrics(params.name, body);
     },
     async getLaunchOrder({ params }) {
       const { name, kernel, attempt } = params;

@@ -16,8 +16,10 @@ import {
   nodeUsageSchema,
   type Reconcile,
   type Reconciled,
+  type ReplicaMetrics,
   reconcileSchema,
   registerNodeSchema,
+  replicaMetricsSchema,
 } from '../../../src/contract/index.js';
 
 /** A small real HTTP server that speaks the agent's protocol, records what it is told, and fails when told to. */
@@ -29,6 +31,7 @@ export interface ApiStandIn {
   readonly registrations: unknown[];
   readonly healths: NodeHealthReport[];
   readonly usages: NodeUsage[];
+  readonly figures: ReplicaMetrics[];
   /** Bodies that the contract refuses: a test that ends with one has found a bug. */
   readonly violations: string[];
   readonly orders: Map<string, LaunchOrder>;
@@ -52,6 +55,7 @@ const SCHEMAS: Readonly<Record<string, ZodType>> = {
   '/reports': nodeReportsSchema,
   '/health': nodeHealthReportSchema,
   '/usage': nodeUsageSchema,
+  '/replica-metrics': replicaMetricsSchema,
   '/member-looks': memberLooksSchema,
 };
 
@@ -64,6 +68,7 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     registrations: [],
     healths: [],
     usages: [],
+    figures: [],
     violations: [],
     orders: new Map(),
     engineOrders: new Map(),
@@ -116,6 +121,10 @@ export async function startApiStandIn(node: string): Promise<ApiStandIn> {
     }
     if (path === '/health') {
       api.healths.push(parsed.data as NodeHealthReport);
+      return void response.writeHead(204).end();
+    }
+    if (path === '/replica-metrics') {
+      api.figures.push(parsed.data as ReplicaMetrics);
       return void response.writeHead(204).end();
     }
     if (path === '/usage') {
