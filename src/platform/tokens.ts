@@ -16,6 +16,8 @@ const ISSUER = 'berth';
 
 export const KEY_PREFIX = 'berth_';
 export const NODE_TOKEN_PREFIX = 'berthnode_';
+/** Opens one deployment's endpoint. */
+export const DEPLOYMENT_TOKEN_PREFIX = 'bdt_';
 const ENGINE_KEY_PREFIX = 'berthengine_';
 /** As many characters of a key are kept readable, to recognise it by. */
 const SHOWN_CHARACTERS = 12;
@@ -36,6 +38,7 @@ const newSecret = (prefix: string): Secret => {
 };
 export const newApiKey = (): Secret => newSecret(KEY_PREFIX);
 export const newNodeToken = (): Secret => newSecret(NODE_TOKEN_PREFIX);
+export const newDeploymentToken = (): Secret => newSecret(DEPLOYMENT_TOKEN_PREFIX);
 /** What one engine asks for on /v1: the gateway alone sends it. */
 export const newEngineKey = (): string => newSecret(ENGINE_KEY_PREFIX).secret;
 
