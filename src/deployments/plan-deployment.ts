@@ -1,7 +1,7 @@
 import { type Failures, NO_FAILURES, STEADY_MS } from './back-off.js';
 import { type Correction, converge, type Wanted } from './converge.js';
 import { countFailures } from './count-failures.js';
-import { isLive, isSound, serves } from './replica.js';
+import { isLive, serves } from './replica.js';
 import { type RolloutGround, type RolloutTurn, rolloutTurn } from './rollout.js';
 import { idleAtMs, type MetricAnswer, scaleTurn } from './scale-turn.js';
 import { steadyTurn } from './steady.js';
@@ -66,7 +66,6 @@ function revisionsOf(snapshot: DeploymentSnapshot, failures: (revision: number) 
   const { rollout, current, replicas, nowMs, wanted: count } = snapshot;
   const provenMs = (revision: number, hasOld: boolean) =>
     failures(revision).inARow > 0 ? STEADY_MS : hasOld ? PROVEN_MS : FIRST_PROVEN_MS;
-  const isOldThere = (revision: number) => replicas.some((one) => isSound(one) && one.revision !== revision);
   if (rollout === null) {
     const nothing = { wanted: [] as readonly Wanted[], weights: [], nextMs: null };
     const steady =
@@ -76,7 +75,7 @@ function revisionsOf(snapshot: DeploymentSnapshot, failures: (revision: number) 
   const { target } = rollout;
   const ground: RolloutGround = {
     ...{ count, replicas, nowMs, timeoutMs: snapshot.rolloutTimeoutMs },
-    provenMs: provenMs(target, isOldThere(target)),
+    provenMs: provenMs(target, rollout.from !== null),
     targetFails: failures(target).inARow > 0,
     isGoingBack: target === current,
   };
@@ -103,9 +102,9 @@ function stopNow(
   const isDrainedNow = new Set(drained.map(({ id }) => id));
   const mayStop = (replica: ReplicaRow): boolean => {
     if (ENDING_STATES.includes(replica.sessionState)) return false;
-    if (isDrainedNow.has(replica.id)) return replica.servingMs === null;
-    if (replica.route !== 'DRAINING' || replica.drainingMs === null) return false;
     const graceMs = drainMs[replica.revision] ?? 0;
+    if (isDrainedNow.has(replica.id)) return replica.servingMs === null || graceMs === 0;
+    if (replica.route !== 'DRAINING' || replica.drainingMs === null) return false;
     return replica.servingMs === null || replica.isDrained || nowMs - replica.drainingMs >= graceMs;
   };
   return replicas.filter(mayStop).map(({ id }) => id);

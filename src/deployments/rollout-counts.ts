@@ -51,17 +51,36 @@ const countOf = (replicas: readonly Replica[], of: number): number =>
 /** The target first; then so many of the last good revision, and of the others so many as serve and are needed. */
 export function wantedOf(
   { from, target }: Pick<Rollout, 'from' | 'target'>,
-  count: { readonly target: number; readonly from: number; readonly others: number },
-  { others }: Counts,
+  count: Kept,
+  counts: Counts,
 ): readonly Wanted[] {
-  let left = count.others;
-  const kept = others.map(({ revision, serving }) => {
-    const taken = Math.min(left, serving);
-    left -= taken;
-    return { revision, count: taken };
-  });
+  const kept = keptOf(counts, count).others.map(({ revision, serving }) => ({ revision, count: serving }));
   const old = from === null || from === target ? [] : [{ revision: from, count: count.from }];
   return [{ revision: target, count: count.target }, ...old, ...kept];
+}
+
+/** So many of each side are wanted. */
+export interface Kept {
+  readonly target: number;
+  readonly from: number;
+  readonly others: number;
+}
+
+/** Once those leave that are not kept: of who serves, as many as are wanted. */
+export function keptOf(counts: Counts, kept: Kept): Counts {
+  let left = kept.others;
+  const others = counts.others.map(({ revision, serving }) => {
+    const stays = Math.min(left, serving);
+    left -= stays;
+    return { revision, serving: stays };
+  });
+  return {
+    ...counts,
+    targetServing: Math.min(counts.targetServing, kept.target),
+    fromServing: Math.min(counts.fromServing, kept.from),
+    others,
+    othersServing: kept.others - left,
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Rollout, RolloutGround, RolloutTurn } from './rollout.js';
 import { boundsOf, kept } from './rollout-bounds.js';
-import { type Counts, wantedOf, weigh } from './rollout-counts.js';
+import { type Counts, keptOf, wantedOf, weigh } from './rollout-counts.js';
 import { standingPercent } from './rollout-stepped.js';
 
 /**
@@ -18,9 +18,10 @@ export function pausedTurn(rollout: Rollout, ground: RolloutGround, counts: Coun
   const room = Math.max(count + surge - target - others, count - unavailable - targetProven - others, 0);
   const whole = rollout.strategy.kind === 'rolling' ? fromLive + missing : Math.max(0, count - others);
   const from = count === 0 ? 0 : Math.min(canComeBack ? whole : fromLive, room);
+  const left = keptOf(counts, { target, from, others });
   return {
     wanted: wantedOf(rollout, { target, from, others }, counts),
-    weights: weigh(rollout, pausedPercent(rollout, counts), counts),
+    weights: weigh(rollout, pausedPercent(rollout, left), left),
     next: { ...kept(rollout), progressMs: nowMs },
     verdict: 'goes-on',
     because: rollout.paused ? 'paused' : 'no replica is wanted: it goes on with the first one',

@@ -1,6 +1,6 @@
 import type { Rollout, RolloutGround, RolloutTurn } from './rollout.js';
 import { failsAtMs, soonest } from './rollout-bounds.js';
-import { type Counts, wantedOf, weigh } from './rollout-counts.js';
+import { type Counts, keptOf, wantedOf, weigh } from './rollout-counts.js';
 
 /** The weight of the step that stands; 100 after the last one. Blue-green is a canary with one step of no weight. */
 export const stepPercent = ({ strategy, step }: Pick<Rollout, 'strategy' | 'step'>): number => {
@@ -46,32 +46,26 @@ export function steppedTurn(rollout: Rollout, ground: RolloutGround, counts: Cou
     served: rollout.served,
     progressMs: moved || turned ? nowMs : rollout.progressMs,
   };
+  const kept = {
+    target: Math.min(count, Math.max(needed, counts.targetServing)),
+    from: isDone ? 0 : Math.max(0, count - others),
+    others,
+  };
   return {
-    wanted: wantedOf(
-      rollout,
-      { target: Math.max(needed, counts.targetServing), from: isDone ? 0 : Math.max(0, count - others), others },
-      counts,
-    ),
-    weights: weigh(rollout, isReady ? percent : previousPercent(rollout), counts),
+    wanted: wantedOf(rollout, kept, counts),
+    weights: weigh(rollout, isReady ? percent : previousPercent(rollout), keptOf(counts, kept)),
     next,
     verdict: isDone ? 'done' : 'goes-on',
     because: `step ${rollout.step + 1}, ${percent} %: ${counts.targetServing} of ${needed} of revision ${rollout.target} serve`,
-    nextMs: isDone
-      ? null
-      : nextMsOf({ ...rollout, ...next }, ground, { moved, holdMs, nextProvenMs: counts.nextProvenMs }),
+    nextMs: isDone ? null : nextMsOf({ ...rollout, ...next }, ground, { holdMs, nextProvenMs: counts.nextProvenMs }),
   };
 }
 
 function nextMsOf(
   rollout: Rollout,
   ground: RolloutGround,
-  {
-    moved,
-    holdMs,
-    nextProvenMs,
-  }: Pick<Counts, 'nextProvenMs'> & { readonly moved: boolean; readonly holdMs: number | null },
+  { holdMs, nextProvenMs }: Pick<Counts, 'nextProvenMs'> & { readonly holdMs: number | null },
 ): number | null {
-  if (moved) return ground.nowMs;
   const { readySinceMs } = rollout;
   if (readySinceMs === null) return soonest(nextProvenMs, failsAtMs(rollout, ground));
   return holdMs === null ? null : readySinceMs + holdMs;

@@ -1,7 +1,7 @@
 import type { Wanted } from './converge.js';
 import type { Replica } from './replica.js';
 import { boundsOf, failsAtMs, kept, soonest } from './rollout-bounds.js';
-import { type Counts, countsOf, wantedOf, weigh } from './rollout-counts.js';
+import { type Counts, countsOf, keptOf, wantedOf, weigh } from './rollout-counts.js';
 import { pausedTurn } from './rollout-paused.js';
 import { steppedTurn } from './rollout-stepped.js';
 import { steadyTurn } from './steady.js';
@@ -76,7 +76,9 @@ export function rolloutTurn(given: Rollout, ground: RolloutGround): RolloutTurn 
   if (isFailing(rollout, ground)) return rollBack(rollout, ground);
   const isRolling = rollout.strategy.kind === 'rolling';
   if (isRolling || isFirst(rollout, counts)) return rolling(rollout, ground, counts);
-  return steppedTurn(rollout, ground, counts);
+  const turn = steppedTurn(rollout, ground, counts);
+  // What the next step needs is made at once; there are so many steps, so it ends.
+  return turn.next.step === rollout.step ? turn : rolloutTurn({ ...rollout, ...turn.next }, ground);
 }
 
 /** There is nothing to step away from. */
@@ -113,9 +115,10 @@ function rolling(rollout: Rollout, ground: RolloutGround, counts: Counts): Rollo
   const from = rollout.from === null ? 0 : old - others;
   const target = Math.min(count, Math.max(targetServing, count + surge - from - others));
   const isDone = targetProven >= count;
+  const left = keptOf(counts, { target, from, others });
   return {
     wanted: wantedOf(rollout, { target, from, others }, counts),
-    weights: weigh(rollout, percentOf(counts), counts),
+    weights: weigh(rollout, percentOf(left), left),
     next: kept(rollout),
     verdict: isDone ? 'done' : 'goes-on',
     because: `revision ${rollout.target}: ${targetServing} of ${count} serve${oldText(rollout, counts)}`,

@@ -1,5 +1,5 @@
 import type { RolloutGround, RolloutTurn } from './rollout.js';
-import { countsOf, wantedOf, weigh } from './rollout-counts.js';
+import { countsOf, keptOf, wantedOf, weigh } from './rollout-counts.js';
 
 /** Without a rollout, others that serve leave in waves of this part of the wanted count. */
 const WAVE = 0.25;
@@ -15,13 +15,14 @@ export function steadyTurn(
   const { count } = ground;
   const sides = { from: null, target: revision };
   const counts = countsOf(sides, ground);
-  const { targetProven, targetServing, othersServing } = counts;
+  const { targetProven, othersServing } = counts;
   const least = count > 0 && targetProven === 0 ? 1 : 0;
   const others = Math.min(othersServing, Math.max(least, count - Math.ceil(count * WAVE) - targetProven));
-  const percent = Math.round((100 * targetServing) / Math.max(1, targetServing + othersServing));
+  const left = keptOf(counts, { target: count, from: 0, others });
+  const percent = Math.round((100 * left.targetServing) / Math.max(1, left.targetServing + left.othersServing));
   return {
     wanted: wantedOf(sides, { target: count, from: 0, others }, counts),
-    weights: weigh(sides, percent, counts),
+    weights: weigh(sides, percent, left),
     nextMs: others > 0 ? counts.nextProvenMs : null,
   };
 }

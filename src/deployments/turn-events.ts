@@ -53,13 +53,6 @@ function rolloutEvents({ rollout }: DeploymentSnapshot, turn: Decided): readonly
   ];
 }
 
-const WORDS = {
-  surplus: 'leaves',
-  unhealthy: 'is replaced',
-  'old-revision': 'leaves for a newer one',
-  ending: 'ends',
-} as const;
-
 function correctedEvents(
   { replicas }: DeploymentSnapshot,
   { create, drain }: Decided,
@@ -69,7 +62,7 @@ function correctedEvents(
   const revisionOf = new Map(replicas.map(({ id, revision }) => [id as string, revision]));
   const leaving = new Map<string, number>();
   for (const { id, why } of drain) {
-    const line = `of revision ${revisionOf.get(id) ?? '?'} ${WORDS[why]}`;
+    const line = `of revision ${revisionOf.get(id) ?? '?'} to end (${why})`;
     leaving.set(line, (leaving.get(line) ?? 0) + 1);
   }
   const lines = [
