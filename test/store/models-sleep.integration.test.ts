@@ -218,6 +218,21 @@ test('a crash takes it off the route until it is ready again; one that is given 
   expect(items.filter((event) => event.kind === 'crashed').map(({ message }) => message)).toContain('exit 139');
 });
 
+test('a look that was taken before a sleep says nothing of what it left: the room that was given away stays so', async () => {
+  const a = await serve(ledger, 'naps');
+  const device = (await ledger.models.snapshot('warm'))?.gpus[0]?.device ?? '';
+  await putToSleep(ledger, a, 2 * GIB);
+  const before = { state: 'sleeping' as const, memoryBytes: { [device]: 29 * GIB }, hostBytes: 1 };
+  await look(ledger, [seen(a.instanceId, before)], { at: new Date().toISOString() });
+  expect((await snapshotOf('naps')).engine).toMatchObject({
+    residueBytes: 2 * GIB,
+    lastResidueBytes: 2 * GIB,
+    hostBytes: null,
+  });
+  expect((await ledger.models.measured(a.claimId)).residueBytes).toBeNull();
+  await end(a);
+});
+
 test('a sleeper whose residue is looked at; an engine that is not there any more has failed', async () => {
   const a = await serve(ledger, 'dreams');
   await putToSleep(ledger, a, null);

@@ -63,6 +63,8 @@ async function write(
   const taken = takenBytes(known, look);
   const isAsleep = phase === 'SLEEPING';
   const keepsLoad = isFromBefore(known, look);
+  // taken before it slept or woke, its memory is not what it has now: room that a sleeper gave away would be charged once more
+  const saysMemory = known.phase_is_old;
   const residue = taken !== null && taken * 2 <= known.footprint_bytes ? taken : null;
   await tx.run(sql`
     UPDATE model_instances SET phase = ${phase}, phase_since = CASE WHEN ${phaseChanges} THEN now() ELSE phase_since END,
@@ -73,9 +75,9 @@ async function write(
       waiting = CASE WHEN ${keepsLoad} THEN waiting ELSE ${look.waiting}::int END,
       completed = coalesce(${look.completed}::float8, completed), idle_since = ${idleSince(known, look, phaseChanges)},
       residue_bytes = CASE WHEN NOT ${isAsleep} THEN CASE WHEN ${phaseChanges} THEN NULL ELSE residue_bytes END
-        WHEN ${taken === null} THEN residue_bytes ELSE ${residue}::bigint END,
-      last_residue_bytes = CASE WHEN ${isAsleep} THEN coalesce(${residue}::bigint, last_residue_bytes) ELSE last_residue_bytes END,
-      host_bytes = coalesce(${look.hostBytes}::bigint, host_bytes), restarts = greatest(restarts, ${look.restarts}::int),
+        WHEN ${!saysMemory || taken === null} THEN residue_bytes ELSE ${residue}::bigint END,
+      last_residue_bytes = CASE WHEN ${isAsleep && saysMemory} THEN coalesce(${residue}::bigint, last_residue_bytes) ELSE last_residue_bytes END,
+      host_bytes = CASE WHEN ${saysMemory} THEN coalesce(${look.hostBytes}::bigint, host_bytes) ELSE host_bytes END, restarts = greatest(restarts, ${look.restarts}::int),
       message = ${look.message}, looked_at = now()
     WHERE id = ${known.id} AND closed_at IS NULL`);
 }
@@ -103,7 +105,7 @@ async function lookAtEngine(tx: Runner, known: KnownEngine, look: Look): Promise
     };
     await recordModelEvent(tx, { ...event, kind: 'crashed', data: { restarts: look.restarts } });
   }
-  await measure(tx, { ...known, phase: seen }, look);
+  if (known.phase_is_old) await measure(tx, { ...known, phase: seen }, look);
   return seen !== known.phase;
 }
 
