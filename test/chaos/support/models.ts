@@ -191,10 +191,11 @@ function excessOf({ usableBytes, tenants }: PoolGpuView): number {
   return usableBytes === null ? 0 : tenants.reduce((sum, tenant) => sum + takenBytes(tenant), 0) - usableBytes;
 }
 
-/** One that sleeps, or leaves asleep, has its residue, also once it was asked for; one without a limit has not begun to start. */
-function takenBytes({ phase, residueBytes, footprintBytes, limitBytes }: PoolGpuView['tenants'][number]): number {
-  if (phase === 'STARTING' && limitBytes === null) return 0;
-  return residueBytes ?? footprintBytes + (limitBytes ?? 0);
+/** One that sleeps, or leaves asleep, has its residue, also once it was asked for; one whose limit is not its floor yet has not begun. */
+function takenBytes(tenant: PoolGpuView['tenants'][number]): number {
+  const { phase, residueBytes, footprintBytes, limitBytes, kvFloorBytes } = tenant;
+  const isToBegin = (phase === 'STARTING' || phase === 'WAKING') && (limitBytes ?? 0) < kvFloorBytes;
+  return isToBegin ? 0 : (residueBytes ?? footprintBytes + (limitBytes ?? 0));
 }
 
 /** Its claims and its members end; nothing of it is left. */
