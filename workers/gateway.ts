@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { createGateway, GATEWAY_DEFAULTS } from '../src/gateway/create-gateway.js';
 import {
-  createModelGateway,
-  MODEL_GATEWAY_DEFAULTS,
-  type ModelGateway,
-} from '../src/gateway/models/create-model-gateway.js';
+  createDeploymentGateway,
+  type DeploymentGateway,
+} from '../src/gateway/deployments/create-deployment-gateway.js';
+import { MODEL_GATEWAY_DEFAULTS } from '../src/gateway/models/create-model-gateway.js';
 import { parseGatewayConfig } from '../src/platform/config.js';
 import { createAccessLog, createLogger } from '../src/platform/log.js';
 import { createRegistry, startMetricsServer } from '../src/platform/metrics.js';
@@ -51,8 +51,9 @@ async function serve(): Promise<void> {
   const store = createStore({ connectionString: config.databaseUrl, logger: log });
   open.push(() => store.close());
   const registry = createRegistry('gateway');
-  const models = await openModels(store, registry);
   const place = workerPlace();
+  const name = `${hostname()}:${config.gatewayPort}${place === 0 ? '' : `/${place}`}`;
+  const deployments = await openDeployments(store, { registry, name });
   const deps = {
     apps: store.apps,
     events: store.events,
@@ -61,10 +62,10 @@ async function serve(): Promise<void> {
     recordActivity: (report: Parameters<Store['usage']['recordActivity']>[0]) => store.usage.recordActivity(report),
     signer: await readTokenSigner(config.signingKeyFile),
     verifyKeys: await readVerifyKeys(config.verifyKeyFile),
-    ...{ log, registry, models },
+    ...{ log, registry, deployments },
     options: {
       ...GATEWAY_DEFAULTS,
-      name: `${hostname()}:${config.gatewayPort}${place === 0 ? '' : `/${place}`}`,
+      name,
       appsUrl: config.appsUrl,
     },
   };
@@ -80,15 +81,23 @@ async function serve(): Promise<void> {
   log.info({ port, apps: config.appsUrl, worker: place }, 'listening');
 }
 
-async function openModels(store: Store, registry: Registry): Promise<ModelGateway> {
+interface Process {
+  readonly registry: Registry;
+  /** See `GatewayOptions.name`. */
+  readonly name: string;
+}
+
+async function openDeployments(store: Store, { registry, name }: Process): Promise<DeploymentGateway> {
   const door = createTemporalDoor({ address: config.temporalAddress, namespace: config.temporalNamespace });
   open.push(() => door.close());
   const accessLog = createAccessLog({ process: 'gateway', level: config.logLevel });
   open.push(() => accessLog.close());
   const seal = await readSeal(config.sealingKeyFile);
   return untilOpen(() =>
-    createModelGateway({
-      ...{ models: store.models, events: store.events, log, accessLog, registry },
+    createDeploymentGateway({
+      ...{ models: store.models, deployments: store.deployments, events: store.events, log, accessLog, registry, name },
+      scheme: new URL(config.appsUrl).protocol.slice(0, -1),
+      kickDeployment: (deploymentId) => door.kickDeployment(deploymentId),
       kickPool: (pool) => door.kickPool(pool),
       openApiKey: (sealed, instanceId) => String(seal.open(sealed, instanceId)),
       options: { ...MODEL_GATEWAY_DEFAULTS, workers: config.gatewayWorkers },

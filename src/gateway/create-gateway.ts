@@ -15,9 +15,10 @@ import { createActivity, type RecordActivity } from './activity.js';
 import { createAgentDoor } from './agent-door.js';
 import { createAppCookies } from './app-cookies.js';
 import { createAppProxy } from './app-proxy.js';
+import type { DeploymentGateway } from './deployments/create-deployment-gateway.js';
+import { DEPLOYMENT_PREFIX } from './deployments/paths.js';
 import { createForward } from './forward.js';
 import { gatewayMetrics } from './gateway-metrics.js';
-import type { ModelGateway } from './models/create-model-gateway.js';
 import { MODEL_PREFIX } from './models/paths.js';
 import { openRouteTable } from './route-table.js';
 import { createTickets } from './tickets.js';
@@ -35,8 +36,8 @@ export interface GatewayDeps {
   readonly verifyKeys: JSONWebKeySet;
   readonly log: Logger;
   readonly registry: Registry;
-  /** Models by name, on every host that is no app's; closed with the gateway. */
-  readonly models?: ModelGateway;
+  /** Endpoints of deployments and models by name, on every host that is no app's; closed with the gateway. */
+  readonly deployments?: DeploymentGateway;
   readonly options: GatewayOptions;
 }
 
@@ -85,10 +86,13 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
   const server = createServer({ requestTimeout: 0, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS });
   server.on('request', (request, response) => {
     const app = appOfHost(hostname, request.headers.host);
-    if (app === null) {
-      if (deps.models !== undefined && request.url?.startsWith(MODEL_PREFIX)) deps.models.web(request, response);
-      else ownAnswer(request, response);
-    } else void proxy.web({ request, response }, app);
+    const { deployments } = deps;
+    if (app !== null) void proxy.web({ request, response }, app);
+    else if (deployments !== undefined && request.url?.startsWith(MODEL_PREFIX))
+      deployments.models.web(request, response);
+    else if (deployments !== undefined && request.url?.startsWith(DEPLOYMENT_PREFIX))
+      deployments.web(request, response);
+    else ownAnswer(request, response);
   });
   const sockets = new Set<Socket>();
   server.on('upgrade', (request, socket: Socket, head) => {
@@ -96,6 +100,8 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
     socket.on('error', () => socket.destroy());
     const app = appOfHost(hostname, request.headers.host);
     const upgrade = { request, socket, head };
+    if (app === null && deps.deployments !== undefined && request.url?.startsWith(DEPLOYMENT_PREFIX))
+      return deps.deployments.upgrade(upgrade);
     const opened = app === null ? throughTunnel(upgrade) : proxy.upgrade(upgrade, app);
     opened.catch((error: unknown) => {
       log.error({ err: error }, 'a connection through the gateway failed');
@@ -112,7 +118,7 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
     listen: (place) => listening(server, place),
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await deps.models?.close();
+      await deps.deployments?.close();
       server.closeAllConnections();
       for (const socket of sockets) socket.destroy();
       upstreams.close();

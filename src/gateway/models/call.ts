@@ -92,12 +92,13 @@ export class Call {
   }
 
   /** What the engine is sent: chosen names alone, so that no cookie, key or name of Berth's can come along. */
-  headersFor(authorization: string): string[] {
+  headersFor(authorization: string | null): string[] {
     const { headers } = this.request;
     const sent = [
       ...['content-type', headers['content-type'] ?? 'application/json'],
-      ...['accept', headers.accept ?? '*/*', 'authorization', authorization, 'x-request-id', this.requestId],
+      ...['accept', headers.accept ?? '*/*', 'x-request-id', this.requestId],
     ];
+    if (authorization !== null) sent.push('authorization', authorization);
     for (const name of PASSED_ON) {
       const value = headers[name];
       if (typeof value === 'string') sent.push(name, value);

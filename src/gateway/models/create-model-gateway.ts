@@ -3,8 +3,9 @@ import type { Registry } from 'prom-client';
 import type { Logger } from '../../platform/log.js';
 import type { ModelStore } from '../../store/model-store.js';
 import type { EventStore } from '../../store/store.js';
-import { GatewayKeys } from './gateway-keys.js';
+import { GatewayKeys, type KeyAnswer } from './gateway-keys.js';
 import { ModelDesk } from './model-desk.js';
+import type { ModelEntry } from './model-entry.js';
 import { modelMetrics } from './model-metrics.js';
 import { type ModelTable, openModelTable } from './model-table.js';
 import { UsageBook } from './usage-book.js';
@@ -20,7 +21,19 @@ export interface ModelGatewayDeps {
   /** One line a request: who, what, how long; never bodies or secrets. */
   readonly accessLog: Pick<Logger, 'info'>;
   readonly registry: Registry;
+  /** Deployments that are served by a model's name, and their tokens. */
+  readonly deployments?: ServedDeployments;
   readonly options: ModelGatewayOptions;
+}
+
+/** What the model gateway needs of deployments: to it they are models among others. */
+export interface ServedDeployments {
+  get(modelName: string): ModelEntry | undefined;
+  entries(): Iterable<ModelEntry>;
+  /** Null: it is no token of a deployment. */
+  keyOf(header: string | undefined): KeyAnswer | null;
+  /** A request for it that nothing serves; false: it is no deployment. */
+  asked(entry: ModelEntry): boolean;
 }
 
 export interface ModelGatewayOptions {
@@ -44,6 +57,8 @@ export const MODEL_GATEWAY_DEFAULTS: ModelGatewayOptions = {
 };
 
 export interface ModelGateway {
+  /** Berth's API keys, as this process knows them. */
+  readonly keys: Pick<GatewayKeys, 'of'>;
   /** Answers a request for `/v1/…` on a host that is no app's. */
   web(request: IncomingMessage, response: ServerResponse): void;
   /** New requests are refused; those under way end, or are cut after `drainMs`; usage is told. */
@@ -60,10 +75,19 @@ export async function createModelGateway(deps: ModelGatewayDeps): Promise<ModelG
   const metrics = modelMetrics(deps.registry, () => desk.inFlight);
   const wakes = new Wakes({ models, kickPool: deps.kickPool, log, asked: (count) => metrics.wakesAsked(count) });
   const usage = new UsageBook({ models, log, everyMs: options.usageEveryMs });
-  const desk = new ModelDesk({ table, keys, wakes, usage, metrics, log, accessLog: deps.accessLog, options });
+  const { accessLog, deployments } = deps;
+  const desk = new ModelDesk({
+    ...joined({ table, keys, wakes }, deployments),
+    usage,
+    metrics,
+    log,
+    accessLog,
+    options,
+  });
   table.onChange((entry) => desk.changed(entry));
   table.readAll(); // what changed between the first read and the listening
   return {
+    keys,
     web: (request, response) => desk.web(request, response),
     async close() {
       await desk.close();
@@ -71,6 +95,28 @@ export async function createModelGateway(deps: ModelGatewayDeps): Promise<ModelG
       table.close();
       await Promise.all([usage.close(), listening.close()]);
     },
+  };
+}
+
+interface Parts {
+  readonly table: Pick<ModelTable, 'get' | 'entries'>;
+  readonly keys: Pick<GatewayKeys, 'of'>;
+  readonly wakes: Pick<Wakes, 'ask'>;
+}
+
+/** A claim's name goes before a deployment's; the ledger lets no two have one. */
+function joined({ table, keys, wakes }: Parts, deployments: ServedDeployments | undefined): Parts {
+  if (deployments === undefined) return { table, keys, wakes };
+  return {
+    table: {
+      get: (modelName) => table.get(modelName) ?? deployments.get(modelName),
+      *entries() {
+        yield* table.entries();
+        yield* deployments.entries();
+      },
+    },
+    keys: { of: (header) => deployments.keyOf(header) ?? keys.of(header) },
+    wakes: { ask: (entry) => void (deployments.asked(entry) || wakes.ask(entry)) },
   };
 }
 

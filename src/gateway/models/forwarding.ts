@@ -43,7 +43,7 @@ export class Forwarding implements Dispatcher.DispatchHandler {
     this.#call = call;
     this.#target = target;
     this.#ends = ends;
-    target.inFlight += 1;
+    target.begin();
     call.onLeft = () => this.#left();
     call.onCut = () => this.#cut();
   }
@@ -51,7 +51,10 @@ export class Forwarding implements Dispatcher.DispatchHandler {
   onConnect(abort: (error?: Error) => void): void {
     this.#abort = abort;
     if (this.#call.isGone) abort(new Error('the client left'));
-    else this.#call.isForwarded = true;
+    else {
+      this.#call.isForwarded = true;
+      this.#target.connected();
+    }
   }
 
   onHeaders(status: number, headers: Buffer[], resume: () => void): boolean {
@@ -100,18 +103,18 @@ export class Forwarding implements Dispatcher.DispatchHandler {
 
   onError(error: Error): void {
     const wasSent = this.#abort !== null;
-    this.#release();
     const call = this.#call;
+    if (wasSent && !call.isGone) call.hasFailed = true;
+    this.#release();
     this.#readTokens();
     if (call.isGone) return;
     if (!wasSent) return this.#ends.notSent(call, error);
-    call.hasFailed = true;
     this.#breakOff(DIED_STREAMING);
   }
 
   /** From then on nothing of this try counts for the target. */
   #release(): void {
-    this.#target.inFlight -= 1;
+    this.#target.end(this.#call.hasFailed);
     this.#call.onLeft = null;
     this.#call.onCut = null;
     this.#abort = null;

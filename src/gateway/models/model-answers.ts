@@ -8,7 +8,7 @@ import type { OpenAiError } from './openai-error.js';
 export function answerOf(entry: ModelEntry, isRefused: boolean): GatewayAnswer {
   const { route } = entry;
   const nowMs = Date.now();
-  const hasTargets = route.targets.length > 0;
+  const hasTargets = entry.targets.length > 0;
   const serving = route.serving === 'Active' && !hasTargets ? 'EngineStarting' : (route.serving as Serving);
   const seconds = { startSeconds: route.startSeconds, wakeSeconds: route.wakeSeconds };
   const elapsedSeconds = Math.max(0, (nowMs - entry.waitsSince(nowMs)) / 1000);

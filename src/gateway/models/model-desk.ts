@@ -26,7 +26,7 @@ import {
 } from './model-answers.js';
 import type { ModelEntry } from './model-entry.js';
 import type { ModelMetrics } from './model-metrics.js';
-import { GONE, type ModelTable } from './model-table.js';
+import { GONE } from './model-table.js';
 import { type ModelPath, modelPath } from './paths.js';
 import { type BodyLimits, readBody } from './read-body.js';
 import { recordCall } from './record-call.js';
@@ -35,9 +35,9 @@ import type { UsageBook } from './usage-book.js';
 import type { Wakes } from './wakes.js';
 
 export interface ModelDeskDeps {
-  readonly table: ModelTable;
-  readonly keys: GatewayKeys;
-  readonly wakes: Wakes;
+  readonly table: { get(modelName: string): ModelEntry | undefined; entries(): Iterable<ModelEntry> };
+  readonly keys: Pick<GatewayKeys, 'of'>;
+  readonly wakes: Pick<Wakes, 'ask'>;
   readonly usage: UsageBook;
   readonly metrics: ModelMetrics;
   readonly log: Logger;
@@ -212,6 +212,7 @@ export class ModelDesk {
   #answerLater(call: Call, entry: ModelEntry): void {
     const { route } = entry;
     if (route.serving === GONE) return call.refuse(noModel(route.modelName));
+    entry.missed();
     const answer = answerOf(entry, entry.isServing);
     if (answer.kind === 'forward') return call.refuse(BROKEN);
     if (answer.kind === 'later') {

@@ -1,4 +1,5 @@
 import type { ModelRoute } from '../../store/model-store.js';
+import { leastInFlight } from './least-in-flight.js';
 import type { Target, TargetPlace } from './target.js';
 
 /** A model in the gateway's memory: its route as it is now, and what this process has to do with it. */
@@ -35,20 +36,17 @@ export class ModelEntry {
     this.#firstAskedMs ??= nowMs;
   }
 
+  /** A request for it that nothing serves now. */
+  missed(): void {}
+
   get isServing(): boolean {
     return this.route.serving === 'Active' && this.targets.length > 0;
   }
 
   /** The one with the least under way, of those that take connections; equals take turns. */
   pick(nowMs: number): Target | null {
-    const { targets } = this;
-    const { length } = targets;
-    let best: Target | null = null;
-    for (let step = 0; step < length; step += 1) {
-      const target = targets[(this.#next + step) % length];
-      if (target !== undefined && target.isOpen(nowMs) && (best === null || target.inFlight < best.inFlight))
-        best = target;
-    }
+    const { length } = this.targets;
+    const best = leastInFlight(this.targets, this.#next, nowMs);
     this.#next = length > 1 ? (this.#next + 1) % length : 0;
     return best;
   }
@@ -59,7 +57,7 @@ const isAt =
   (target: Target): boolean =>
     target.isAt(place);
 
-const isSame = (targets: readonly Target[], places: ModelRoute['targets']): boolean =>
+const isSame = (targets: readonly Target[], places: readonly TargetPlace[]): boolean =>
   targets.length === places.length &&
   targets.every((target, index) => {
     const place = places[index];

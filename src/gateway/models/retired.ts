@@ -1,15 +1,20 @@
 import type { Target, TargetPlace } from './target.js';
 
-/** A drain takes 90 s at most: what then still goes to an engine off the route goes to one that is lost. */
+/** A drain of a claim takes 90 s at most: what then still goes to an engine off the route goes to one that is lost. */
 const DRAINED_MS = 100_000;
 const LOOK_MS = 5_000;
 
 /** Targets off the route: what is under way to them ends by itself, or is broken off after the longest drain. */
-export class Retired {
-  readonly #since = new Map<Target, number>();
+export class Retired<T extends Target = Target> {
+  readonly #since = new Map<T, number>();
+  readonly #drainedMs: number;
   #timer: NodeJS.Timeout | null = null;
 
-  add(targets: readonly Target[]): void {
+  constructor(drainedMs = DRAINED_MS) {
+    this.#drainedMs = drainedMs;
+  }
+
+  add(targets: readonly T[]): void {
     if (targets.length === 0) return;
     const nowMs = performance.now();
     for (const target of targets) this.#since.set(target, nowMs);
@@ -17,7 +22,7 @@ export class Retired {
   }
 
   /** The one that was at this place before, with what is still under way to it. */
-  revive(place: TargetPlace): Target | undefined {
+  revive(place: TargetPlace): T | undefined {
     for (const target of this.#since.keys()) if (target.isAt(place) && this.#since.delete(target)) return target;
     return undefined;
   }
@@ -30,7 +35,7 @@ export class Retired {
 
   #look(nowMs: number): void {
     for (const [target, sinceMs] of this.#since) {
-      if (target.inFlight > 0 && nowMs - sinceMs < DRAINED_MS) continue;
+      if (target.inFlight > 0 && nowMs - sinceMs < this.#drainedMs) continue;
       target.destroy();
       this.#since.delete(target);
     }
