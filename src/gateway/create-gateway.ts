@@ -17,7 +17,7 @@ import { createAppCookies } from './app-cookies.js';
 import { createAppProxy } from './app-proxy.js';
 import type { DeploymentGateway } from './deployments/create-deployment-gateway.js';
 import { DEPLOYMENT_PREFIX } from './deployments/paths.js';
-import { createForward } from './forward.js';
+import { createForward, type Exchange } from './forward.js';
 import { gatewayMetrics } from './gateway-metrics.js';
 import { MODEL_PREFIX } from './models/paths.js';
 import { openRouteTable } from './route-table.js';
@@ -86,13 +86,8 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
   const server = createServer({ requestTimeout: 0, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS });
   server.on('request', (request, response) => {
     const app = appOfHost(hostname, request.headers.host);
-    const { deployments } = deps;
-    if (app !== null) void proxy.web({ request, response }, app);
-    else if (deployments !== undefined && request.url?.startsWith(MODEL_PREFIX))
-      deployments.models.web(request, response);
-    else if (deployments !== undefined && request.url?.startsWith(DEPLOYMENT_PREFIX))
-      deployments.web(request, response);
-    else ownAnswer(request, response);
+    if (app === null) answerOwn(deps.deployments, { request, response });
+    else void proxy.web({ request, response }, app);
   });
   const sockets = new Set<Socket>();
   server.on('upgrade', (request, socket: Socket, head) => {
@@ -126,6 +121,13 @@ export async function createGateway(deps: GatewayDeps): Promise<Gateway> {
       await activity.close();
     },
   };
+}
+
+function answerOwn(deployments: DeploymentGateway | undefined, { request, response }: Exchange): void {
+  const { url = '/' } = request;
+  if (deployments !== undefined && url.startsWith(MODEL_PREFIX)) deployments.models.web(request, response);
+  else if (deployments !== undefined && url.startsWith(DEPLOYMENT_PREFIX)) deployments.web(request, response);
+  else ownAnswer(request, response);
 }
 
 function ownAnswer(request: IncomingMessage, response: ServerResponse): void {

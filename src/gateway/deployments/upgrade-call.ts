@@ -16,7 +16,7 @@ const LEFT = 499;
 export interface UpgradeEnds {
   readonly scheme: string;
   /** The replica takes no connection: it may go to another one. */
-  notSent(error: Error): void;
+  readonly notSent: (error: Error) => void;
 }
 
 /** One change of protocol (a WebSocket): from its head until one side closes. */
