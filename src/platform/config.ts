@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CONTROL_NAMES, CONTROL_VARIABLES } from './config-control.js';
 import { ENGINE_NAMES, ENGINE_VARIABLES } from './config-engines.js';
 
 /** A process was started with an environment it cannot use. Names variables and rules, never values: some are secret. */
@@ -138,6 +139,7 @@ const VARIABLES = {
   /** So many failures in a row make the node unhealthy; one success makes it healthy again. */
   BERTH_NODE_HEALTH_FAILURES: z.coerce.number().int().min(1).max(1_000).default(3),
   ...ENGINE_VARIABLES,
+  ...CONTROL_VARIABLES,
   /** Folder of the agent: log files, what it knows of its containers. */
   BERTH_NODE_STATE: text,
   /** Host ports for containers. */
@@ -156,10 +158,6 @@ const VARIABLES = {
 
   /** `/metrics` and `/healthz` of a process that has no HTTP port of its own (control worker) or another one. */
   BERTH_METRICS_PORT: port.optional(),
-  /** Where rules of deployments ask for their Prometheus queries; unset: those metrics are missing. */
-  BERTH_PROMETHEUS_URL: z.url({ protocol: /^https?$/ }).optional(),
-  /** A folder where control workers write each pass that they plan, for `berth simulate --replay`; it grows without end. */
-  BERTH_RECORD_PASSES: text.optional(),
   /** Temporal's own worker metrics, Prometheus format. */
   BERTH_TEMPORAL_METRICS_PORT: port.optional(),
   BERTH_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -212,8 +210,7 @@ const CONTROL = [
   'DATABASE_URL',
   'BERTH_BUILD_ID',
   'BERTH_NODE_SILENCE_SECONDS',
-  'BERTH_RECORD_PASSES',
-  'BERTH_PROMETHEUS_URL',
+  ...CONTROL_NAMES,
   'BERTH_TEMPORAL_METRICS_PORT',
   'BERTH_SEALING_KEY_FILE',
 ] as const;
