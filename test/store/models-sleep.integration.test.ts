@@ -98,13 +98,15 @@ test('a request that comes while it is put to sleep is not lost; a wake that is 
   await end(a);
 });
 
-test('one that serves is not slept: back on the route at once, and not tried again for a while', async () => {
+test('one that serves is not slept: back on the route at once, not tried again for a while, and nobody asks for it any more', async () => {
   const a = await serve(ledger, 'busy');
   await order(a.instanceId, 'sleep');
+  expect(await ledger.models.askWakes([{ claimId: a.claimId, lastRequestMs: Date.now() }])).toEqual(['warm']);
   const { seq } = await orderOf(ledger, a.claimId);
   await ledger.models.settleOrder(a.instanceId, seq, { outcome: 'busy', running: 2, waiting: 0 });
   expect((await ledger.models.route(a.claimId))?.targets).toHaveLength(1);
-  const { engine } = await snapshotOf('busy');
+  const { engine, claim: asked } = await snapshotOf('busy');
+  expect(asked?.wakeAskedMs).toBeNull();
   expect(engine).toMatchObject({ order: null, idleSinceMs: null, running: 2 });
   expect(engine?.noSleepBeforeMs).toBeGreaterThan(Date.now());
   await end(a);

@@ -11,6 +11,7 @@ import {
   orderOf,
   type PoolLedger,
   placeOf,
+  putToSleep,
   ready,
   sealedKey,
   serve,
@@ -168,6 +169,28 @@ test('a move has two engines, charged on both members, until the old one is gone
   await ledger.models.settleOrder(a.instanceId, stop.seq, { outcome: 'gone' });
   const left = (await ledger.models.claim(a.claimId, EVERYTHING))?.instances;
   expect(left).toMatchObject([{ id: fresh, movesFrom: null, member: second }]);
+});
+
+test('a sleeper that is asked for and moved is asked for until the new one serves, and may sleep again then', async () => {
+  const a = await serve(ledger, 'moves-asleep');
+  await putToSleep(ledger, a);
+  await ledger.models.askWakes([{ claimId: a.claimId, lastRequestMs: Date.now() }]);
+  const asked = async () => (await ledger.models.claim(a.claimId, EVERYTHING))?.wakeAskedAt;
+  const [, second = ''] = ledger.members;
+  const place = { ...placeOf(a.claimId, second, [(await gpusOf(ledger)).at(-1) ?? '']), movesFrom: a.instanceId };
+  await turn(ledger, { places: [place], planned: { [`new:${a.claimId}/0`]: 7 * GIB } });
+  const fresh = (await ledger.models.claim(a.claimId, EVERYTHING))?.instances.find(({ id }) => id !== a.instanceId);
+  const instanceId = fresh?.id ?? '';
+  await ledger.models.recordLimits('warm', second, [{ instanceId, limitBytes: 7 * GIB, kvUsedBytes: 0 }]);
+  expect(await asked()).not.toBeNull();
+  const start = await orderOf(ledger, a.claimId);
+  await ledger.models.settleOrder(instanceId, start.seq, ready({ limitBytes: 7 * GIB, port: 9001 }));
+  await turn(ledger, {
+    orders: [{ instanceId: a.instanceId, model: 'm', kind: 'stop', because: 'it moved', for: null }],
+  });
+  expect(await asked()).toBeNull();
+  const stop = await orderOf(ledger, a.claimId);
+  await ledger.models.settleOrder(a.instanceId, stop.seq, { outcome: 'gone' });
 });
 
 test('a node that gave no answer is a hole until its next look, and is asked for no limits', async () => {

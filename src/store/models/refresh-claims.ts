@@ -24,6 +24,17 @@ async function endEmpty(tx: Runner, pool: string): Promise<void> {
     INSERT INTO model_events (claim_id, kind, message, actor) SELECT id, 'ended', 'its last engine is gone', 'berth' FROM over`);
 }
 
+/**
+ * A request is met where one serves and none sleeps: also when it serves elsewhere since (it was moved), or when the sleep that it
+ * came in was not done. One that stood for ever would keep its model from ever sleeping, and its neighbours from waking.
+ */
+const forgetMetWakes = (tx: Runner, pool: string): Promise<number> =>
+  tx.run(sql`
+    UPDATE model_claims c SET wake_asked_at = NULL WHERE c.pool = ${pool} AND c.wake_asked_at IS NOT NULL
+      AND EXISTS (SELECT 1 FROM model_instances i WHERE i.claim_id = c.id AND i.closed_at IS NULL AND i.phase = 'ACTIVE')
+      AND NOT EXISTS (SELECT 1 FROM model_instances i WHERE i.claim_id = c.id AND i.closed_at IS NULL
+        AND (i.phase IN ('SLEEPING', 'WAKING') OR i.order_kind = 'sleep'))`);
+
 /** After each change of engines: the phases of the pool's claims with their events, and those that are over. A second run writes nothing. */
 export async function refreshClaims(tx: Runner, pool: string): Promise<void> {
   await tx.run(sql`
@@ -37,5 +48,6 @@ export async function refreshClaims(tx: Runner, pool: string): Promise<void> {
       WHERE n.id = c.id AND n.phase <> c.phase RETURNING c.id, n.was, c.phase, c.reason, c.reason_message)
     INSERT INTO model_events (claim_id, kind, from_value, to_value, reason, message, actor)
     SELECT id, 'phase', was, phase, reason, CASE WHEN phase = 'ACTIVE' THEN '' ELSE reason_message END, 'berth' FROM moved`);
+  await forgetMetWakes(tx, pool);
   await endEmpty(tx, pool);
 }
