@@ -9,7 +9,7 @@ import type { ModelPartOptions } from './support/model-gateway-part.js';
 import { startNginx } from './support/nginx.js';
 import { atLeastFloor, atMost, atMostFloor, info, median, type Result } from './support/report.js';
 
-/** The gateway with 1000 models before a simulated engine, beside a bare undici proxy that only parses the model's name. */
+/** The gateway with 1000 models, and with 1000 deployments, before a simulated engine, beside a bare undici proxy that only parses the model's name. */
 const CONNECTIONS = 32;
 /** Short and many: what else the machine does falls on all ways alike. */
 const SECONDS = 2;
@@ -33,6 +33,7 @@ const bodyOf = (more: object = {}): string => JSON.stringify({ model: 'model-7',
 interface Part {
   readonly port: number;
   readonly pid: number;
+  readonly path?: string;
 }
 
 export async function run(): Promise<Result> {
@@ -55,9 +56,12 @@ export async function run(): Promise<Result> {
     const nginx = await startNginx(engine.port);
     if (nginx !== null) children.push(nginx.child);
     const [bare, gateway] = [await start('bare', engine.port), await start('gateway', engine.port)];
+    const deployments = await start('deployments', engine.port);
     const ways = {
       bare,
       gateway,
+      deployments,
+      endpoint: { ...deployments, path: `/deployments/deployment-7${PATH}` },
       ...(nginx === null ? {} : { nginx: { port: nginx.port, pid: nginx.child.pid ?? 0 } }),
     };
     const rates = await measureRates(ways);
@@ -84,11 +88,11 @@ interface Rates {
 async function measureRates(ways: Readonly<Record<string, Part>>): Promise<Rates> {
   const rates = { requests: {}, p99Ms: {}, cpuUs: {} } as Record<keyof Rates, Record<string, number[]>>;
   for (let round = 0; round <= ROUNDS; round += 1) {
-    for (const [name, { port, pid }] of Object.entries(ways)) {
+    for (const [name, { port, pid, path = PATH }] of Object.entries(ways)) {
       const before = cpuUs(pid);
       const got = await autocannon({
         ...{
-          url: `http://127.0.0.1:${port}${PATH}`,
+          url: `http://127.0.0.1:${port}${path}`,
           connections: CONNECTIONS,
           ...(round === 0 ? { amount: WARM_UP } : { duration: SECONDS }),
         },
@@ -179,7 +183,13 @@ function report({ rates, added, memoryMb, hasNginx }: Measured): Result {
   const { whole, firstByte } = added;
   const rows = [
     atLeastFloor({ name: 'requests, no stream', measured: gateway, floor: bare, unit }, SHARE),
+    atLeastFloor(
+      { name: 'of deployments by name', measured: of(rates.requests, 'deployments'), floor: bare, unit },
+      SHARE,
+    ),
+    info({ name: "at deployments' endpoints", measured: of(rates.requests, 'endpoint'), floor: bare, unit }),
     atMostFloor(p99, { times: 2 }),
+    atMostFloor({ ...p99, name: 'p99 of deployments', measured: of(rates.p99Ms, 'deployments') }, { times: 2 }),
     atMostFloor({ name: 'latency p50', measured: whole.gateway, floor: whole.direct, unit: 'ms' }, { extra: 1 }),
     atMostFloor(
       { name: 'first streamed byte p50', measured: firstByte.gateway, floor: firstByte.direct, unit: 'ms' },
@@ -189,6 +199,6 @@ function report({ rates, added, memoryMb, hasNginx }: Measured): Result {
     info({ name: 'CPU a request', measured: of(rates.cpuUs, 'gateway'), floor: of(rates.cpuUs, 'bare'), unit: 'µs' }),
     ...(hasNginx ? [info({ name: 'nginx', measured: of(rates.requests, 'nginx'), floor: bare, unit })] : []),
   ];
-  const how = `${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s in turn, medians; ${ROUTES} models; keys, usage, metrics and access log on; the floor of requests is a bare undici proxy, of latencies the engine itself`;
+  const how = `${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s in turn, medians; ${ROUTES} models, ${ROUTES} deployments; keys, usage, metrics and access log on; the floor of requests is a bare undici proxy, of latencies the engine itself`;
   return { name: 'model-gateway', rows, notes: [how, ...(hasNginx ? [] : ['nginx is not installed'])] };
 }

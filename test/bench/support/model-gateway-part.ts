@@ -1,14 +1,16 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
+import { createDeploymentGateway } from '../../../src/gateway/deployments/create-deployment-gateway.js';
 import { createModelGateway, MODEL_GATEWAY_DEFAULTS } from '../../../src/gateway/models/create-model-gateway.js';
 import { createAccessLog, createLogger } from '../../../src/platform/log.js';
 import { createRegistry } from '../../../src/platform/metrics.js';
+import type { DeploymentRoute } from '../../../src/store/deployment-store.js';
 import type { ModelRoute } from '../../../src/store/model-store.js';
 
 /** One process of the benchmark: a simulated engine, a bare proxy before it, or a gateway. Tells its port. */
 export interface ModelPartOptions {
-  readonly role: 'engine' | 'bare' | 'gateway';
+  readonly role: 'engine' | 'bare' | 'gateway' | 'deployments';
   readonly enginePort: number;
   readonly routes: number;
 }
@@ -78,41 +80,75 @@ function bare(): Promise<number> {
   );
 }
 
+const project = 'default/team';
+const limits = { models: null, requestsPerMinute: null, tokensPerMinute: null };
+const gatewayDeps = (routes: readonly ModelRoute[]) => ({
+  models: {
+    routes: async () => routes.map((route) => ({ ...route })),
+    route: async () => null,
+    gatewayKey: async () =>
+      ({ keyId: 'key_1', project, projects: [project], isOperator: false, scope: 'models', limits }) as const,
+    askWakes: async () => [],
+    recordUsage: async () => undefined,
+  },
+  events: { listen: async () => ({ close: async () => undefined }) },
+  kickPool: async () => undefined,
+  openApiKey: (sealed: Buffer) => sealed.toString(),
+  log: createLogger({ process: 'bench', level: 'warn' }),
+  accessLog: createAccessLog({ process: 'bench', level: 'info' }),
+  registry: createRegistry('bench'),
+  options: MODEL_GATEWAY_DEFAULTS,
+});
+
 async function gateway(): Promise<number> {
   const sealedApiKey = Buffer.from('key');
   const routeOf = (at: number): ModelRoute => ({
-    ...{
-      claimId: `clm_${at}`,
-      modelName: `model-${at}`,
-      pool: 'pool',
-      project: 'default/team',
-      projects: ['default/team'],
-    },
+    ...{ claimId: `clm_${at}`, modelName: `model-${at}`, pool: 'pool', project, projects: [project] },
     ...{ serving: 'Active', reason: null, phaseSinceMs: 0, startSeconds: null, wakeSeconds: null, hold: null },
     targets: [{ instanceId: `ins_${at}`, host: '127.0.0.1', port: options.enginePort, sealedApiKey }],
   });
   const routes = Array.from({ length: options.routes }, (_, at) => routeOf(at));
-  const limits = { models: null, requestsPerMinute: null, tokensPerMinute: null };
-  const project = 'default/team';
-  const gateway = await createModelGateway({
-    models: {
-      routes: async () => routes.map((route) => ({ ...route })),
-      route: async () => null,
-      gatewayKey: async () => ({ keyId: 'key_1', project, projects: [project], isOperator: false, scope: 'models', limits }),
-      askWakes: async () => [],
-      recordUsage: async () => undefined,
-    },
-    events: { listen: async () => ({ close: async () => undefined }) },
-    kickPool: async () => undefined,
-    openApiKey: (sealed) => sealed.toString(),
-    log: createLogger({ process: 'bench', level: 'warn' }),
-    accessLog: createAccessLog({ process: 'bench', level: 'info' }),
-    registry: createRegistry('bench'),
-    options: MODEL_GATEWAY_DEFAULTS,
-  });
-  return listening(createServer((request, response) => gateway.web(request, response)));
+  const models = await createModelGateway(gatewayDeps(routes));
+  return listening(createServer((request, response) => models.web(request, response)));
 }
 
-const PARTS: Readonly<Record<ModelPartOptions['role'], () => Promise<number>>> = { engine, bare, gateway };
+/** The same models, served by deployments: by name, and at their endpoints. */
+async function deployments(): Promise<number> {
+  const routeOf = (at: number): DeploymentRoute => ({
+    ...{ deploymentId: `dep_${at}`, name: `deployment-${at}`, project, modelName: `model-${at}`, access: 'token' },
+    ...{
+      state: 'READY',
+      message: '',
+      startSeconds: null,
+      sinceMs: 0,
+      weights: [{ revision: 1, percent: 100 }],
+      tokens: [],
+    },
+    targets: [
+      {
+        sessionId: `ses_${at}` as DeploymentRoute['targets'][number]['sessionId'],
+        ...{ attempt: 1, revision: 1, isDegraded: false, host: '127.0.0.1', port: options.enginePort },
+        sealedApiKey: Buffer.from('key'),
+      },
+    ],
+  });
+  const routes = Array.from({ length: options.routes }, (_, at) => routeOf(at));
+  const served = await createDeploymentGateway({
+    ...gatewayDeps([]),
+    ...{ name: 'bench', scheme: 'http', kickDeployment: async () => undefined },
+    deployments: {
+      routes: async () => routes.map((route) => ({ ...route })),
+      route: async () => null,
+      recordTraffic: async () => [],
+    },
+  });
+  return listening(
+    createServer((request, response) =>
+      request.url?.startsWith('/v1/') ? served.models.web(request, response) : served.web(request, response),
+    ),
+  );
+}
+
+const PARTS: Readonly<Record<ModelPartOptions['role'], () => Promise<number>>> = { engine, bare, gateway, deployments };
 const port = await PARTS[options.role]();
 process.send?.({ port });
