@@ -1,9 +1,9 @@
 import type { LaunchOrder, SessionId } from '../../src/contract/index.js';
 import type { DeploymentWork } from '../../src/store/deployment-store.js';
+import { replicaSession } from '../../src/submit/replica-session.js';
 import { startSubmission } from '../../src/submit/start-submission.js';
 import type { ControlDependencies } from './dependencies.js';
 import { deliver } from './kick.js';
-import { replicaSession } from './replica-session.js';
 
 /** So many submissions wait for their admission at once. */
 const SLICE = 20;

@@ -5,6 +5,7 @@ import type { ApiDeps } from './deps.js';
 import type { Handlers } from './handler.js';
 import { appHandlers } from './handlers/apps.js';
 import { budgetChecks, budgetHandlers } from './handlers/budgets.js';
+import { deploymentHandlers } from './handlers/deployments.js';
 import { folderSharingHandlers } from './handlers/folder-sharing.js';
 import { folderChecks, folderHandlers } from './handlers/folders.js';
 import { modelAgentHandlers } from './handlers/model-agents.js';
@@ -38,6 +39,7 @@ const handlersOf = (deps: ApiDeps): Handlers => ({
   ...folderSharingHandlers(deps),
   ...appHandlers(deps),
   ...poolHandlers(deps),
+  ...deploymentHandlers(deps),
   ...modelClaimHandlers(deps),
   ...modelKeyHandlers(deps),
   ...modelAgentHandlers(deps),

@@ -28,7 +28,7 @@ const answer = (type: string, description: string, schema: z.ZodType) => ({
 });
 
 /** Their handlers answer a dry run themselves, in the words of the real answer or in their own. */
-export const OWN_DRY_RUN: ReadonlySet<OperationId> = new Set(['createSession', 'drainNode']);
+export const OWN_DRY_RUN: ReadonlySet<OperationId> = new Set(['createSession', 'drainNode', 'applyDeployment']);
 
 function success(id: OperationId, route: Route): unknown {
   if (route.answer === 'nothing') return nothingSchema;

@@ -22,7 +22,7 @@ export const ROUTES = {
   ...FOLDER_ROUTES,
   ...APP_ROUTES,
   ...MODEL_ROUTES,
-  replicaMetrics: DEPLOYMENT_ROUTES.replicaMetrics,
+  ...DEPLOYMENT_ROUTES,
   ...TENANCY_ROUTES,
   ...SYSTEM_ROUTES,
   ...REPORT_ROUTES,

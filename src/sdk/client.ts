@@ -1,6 +1,7 @@
 import type { CallOptions } from './operations.js';
 import { appsOf } from './resources/apps.js';
 import { budgetsOf } from './resources/budgets.js';
+import { deploymentsOf } from './resources/deployments.js';
 import { foldersOf } from './resources/folders.js';
 import { modelsOf } from './resources/models.js';
 import { nodesOf } from './resources/nodes.js';
@@ -29,6 +30,7 @@ export class Client {
   readonly apps: ReturnType<typeof appsOf>;
   readonly pools: ReturnType<typeof poolsOf>;
   readonly models: ReturnType<typeof modelsOf>;
+  readonly deployments: ReturnType<typeof deploymentsOf>;
   readonly usage: ReturnType<typeof usageOf>;
   readonly keys: ReturnType<typeof keysOf>;
   readonly users: ReturnType<typeof usersOf>;
@@ -51,6 +53,7 @@ export class Client {
     this.apps = appsOf(transport);
     this.pools = poolsOf(transport);
     this.models = modelsOf(transport);
+    this.deployments = deploymentsOf(transport);
     this.usage = usageOf(transport);
     this.keys = keysOf(transport);
     this.users = usersOf(transport);

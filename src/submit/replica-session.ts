@@ -1,7 +1,7 @@
-import { type CreateSession, createSessionSchema } from '../../src/contract/index.js';
-import { commandOf, portOf } from '../../src/deployments/preset-command.js';
-import { replicaCheckOf } from '../../src/deployments/replica-check.js';
-import type { DeploymentWork } from '../../src/store/deployment-store.js';
+import { type CreateSession, createSessionSchema } from '../contract/index.js';
+import { commandOf, portOf } from '../deployments/preset-command.js';
+import { replicaCheckOf } from '../deployments/replica-check.js';
+import type { DeploymentWork } from '../store/deployment-store.js';
 
 /** What tells a replica's session from others, for people and for `berth ps`. */
 export const DEPLOYMENT_LABEL = 'berth.deployment';

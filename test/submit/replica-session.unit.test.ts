@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { replicaSession } from '../../activities/control/replica-session.js';
 import { deploymentTemplateSchema } from '../../src/contract/index.js';
 import { asksForKey } from '../../src/deployments/preset-command.js';
+import { replicaSession } from '../../src/submit/replica-session.js';
 
 const template = (change: object = {}) =>
   deploymentTemplateSchema.parse({
