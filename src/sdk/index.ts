@@ -12,4 +12,5 @@ export type { Membership } from './resources/tenancy.js';
 export { DEFAULT_RETRIES, type Retries } from './retry-policy.js';
 export type { EventsOptions } from './session-events.js';
 export { hasEnded, MOMENTS, type Moment, type WaitOptions } from './wait-for.js';
+export { isDeploymentSettled, type WaitForDeployment } from './wait-for-deployment.js';
 export { isSettled, type WaitForModel } from './wait-for-model.js';
