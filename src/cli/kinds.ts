@@ -3,6 +3,7 @@ import { BUDGET } from './budget-columns.js';
 import { CliError, usageError } from './cli-error.js';
 import { DOMAIN, FOLDER, GROUP, KEY, NODE, PROJECT, QUOTA, SESSION, USER } from './columns.js';
 import type { CommandContext } from './command-context.js';
+import { DEPLOYMENT } from './deployment-columns.js';
 import { EXIT } from './exit-codes.js';
 import { MODEL } from './model-columns.js';
 import type { Shown } from './output.js';
@@ -98,6 +99,12 @@ export const KINDS: readonly Kind[] = [
     shown: MODEL,
     list: (client) => client.models.list(),
     get: (client, name) => client.models.get(name),
+  }),
+  define({
+    names: ['deployment', 'deployments', 'deploy'],
+    shown: DEPLOYMENT,
+    list: (client) => client.deployments.list(),
+    get: (client, name) => client.deployments.get(name),
   }),
   define({
     names: ['folder', 'folders'],

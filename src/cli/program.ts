@@ -3,6 +3,7 @@ import { registerApps } from './commands/apps.js';
 import { registerBudget } from './commands/budget.js';
 import { registerContext } from './commands/context.js';
 import { registerDemo } from './commands/demo.js';
+import { registerDeploy } from './commands/deploy.js';
 import { registerExec } from './commands/exec.js';
 import { registerFolder } from './commands/folder.js';
 import { registerDescribe, registerGet } from './commands/get.js';
@@ -53,7 +54,7 @@ const SECTIONS: readonly (readonly [heading: string, register: readonly ((progra
     'Queue and quota:',
     [registerQueue, registerQuota, registerBudget, registerHistory, registerSnapshot, registerPlan, registerSimulate],
   ],
-  ['Models:', [registerPool, registerModel, registerModelsPlan, registerGpu]],
+  ['Models:', [registerPool, registerModel, registerDeploy, registerModelsPlan, registerGpu]],
   ['Resources:', [registerGet, registerDescribe, registerNode, registerGroup, registerFolder]],
   ['People:', [registerLogin, registerContext, registerKey, registerUser, registerProject, registerDomain]],
   ['This machine:', [registerLocalCommands, registerDemo]],
