@@ -7,7 +7,7 @@ import type { ApiDeps } from './deps.js';
 import { dryRunSession } from './dry-run-session.js';
 import { kickDeployments } from './kick.js';
 import { chosenProject, modelScopeOf } from './model-scope.js';
-import { invalid, ProblemError } from './problem.js';
+import { invalid, ProblemError, problem } from './problem.js';
 
 type Asked = RouteInput<'applyDeployment'> & { readonly principal: Principal };
 
@@ -81,7 +81,12 @@ async function mustBeAbleToStart(deps: ApiDeps, { name, wish, principal }: ToSta
   const verdict = await dryRunSession(deps, principal, { spec, sessionId: newSessionId() }).catch((error: unknown) => {
     throw error instanceof ProblemError ? inTemplate(error) : error;
   });
-  if (verdict.outcome === 'refused') throw invalid('/template/slots', verdict.message);
+  if (verdict.outcome !== 'refused') return;
+  const { message, reason } = verdict;
+  throw problem(reason?.endsWith('_quota') === true ? 'quota_exceeded' : 'never_fits', message, {
+    errors: [{ pointer: '/template/slots', message }],
+    hint: 'ask for less in template.slots; what there is: berth get nodes, berth quota ls',
+  });
 }
 const REPLICA_NAME_MAX = 40;
 
