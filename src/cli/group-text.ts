@@ -74,8 +74,8 @@ function guaranteesText({ guarantees, order }: GroupPolicy): string {
   return order === 'fair-share' ? `not kept under fair-share, the budgets say who gets what: ${set}` : set;
 }
 
-const guaranteeText = ({ project, gpuCount, returnSeconds }: GroupPolicy['guarantees'][number]): string =>
-  `${project}: ${gpuCount} GPU within ${formatSeconds(returnSeconds)}`;
+const guaranteeText = ({ project, kind, gpuCount, returnSeconds }: GroupPolicy['guarantees'][number]): string =>
+  `${kind === undefined ? project : project === undefined ? 'deployments' : `deployments of ${project}`}: ${gpuCount} GPU within ${formatSeconds(returnSeconds)}`;
 
 const blackHoleText = (failures: number): string =>
   failures === 0 ? 'off' : `a node is cordoned after ${failures} failed starts in a row`;

@@ -54,21 +54,32 @@ const slotOrder: Setting = {
   }),
 };
 
-/** `domain/project:2`, or `domain/project:2:10m`: GPUs, and within which time it gets them back. All of them, with commas. */
+/**
+ * `domain/project:2`, or `domain/project:2:10m`: GPUs, and within which time it gets them back. `deployments:2` are those of all
+ * deployments, `deployments@domain/project:2` those of a project's. All of them, with commas.
+ */
 const guarantees: Setting = {
-  takes: 'domain/project:gpus[:time],…|none',
+  takes: '(domain/project|deployments[@domain/project]):gpus[:time],…|none',
   parse: ({ name, text }) => ({
     guarantees: text === 'none' ? [] : text.split(',').map((one) => guaranteeOf({ name, text: one })),
   }),
 };
 
 function guaranteeOf({ name, text }: Written) {
-  const match = /^([^:]+\/[^:]+):(\d+)(?::([^:]+))?$/.exec(text);
+  const match = /^(?:(deployments)|(deployments@)?([^:@]+\/[^:@]+)):(\d+)(?::([^:]+))?$/.exec(text);
   if (match === null)
-    throw usageError(`${name}: "${text}" is no guarantee: write DOMAIN/PROJECT:GPUS or DOMAIN/PROJECT:GPUS:10m`);
-  const [, project = '', gpus = '', time] = match;
+    throw usageError(
+      `${name}: "${text}" is no guarantee: write DOMAIN/PROJECT:GPUS, deployments:GPUS or deployments@DOMAIN/PROJECT:GPUS, each with :10m if you like`,
+    );
+  const [, all, some, project, gpus = '', time] = match;
+  const kind = all === undefined && some === undefined ? {} : ({ kind: 'inference' } as const);
   const within = time === undefined ? {} : { returnSeconds: parseDurationSeconds({ name, text: time }) };
-  return { project, gpuCount: parseCount({ name, text: gpus }, 1), ...within };
+  return {
+    ...(project === undefined ? {} : { project }),
+    ...kind,
+    gpuCount: parseCount({ name, text: gpus }, 1),
+    ...within,
+  };
 }
 
 /** Not named (`undefined`) is no limit: the whole record is sent. */

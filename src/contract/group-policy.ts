@@ -33,12 +33,21 @@ const preemption = z.strictObject({
   order: z.enum(VICTIM_ORDERS).default('newest').describe('who is stopped first among the lowest priority'),
 });
 
-/** GPUs of the group that a project can always have within `returnSeconds`. Unused, they are lent to work that can be stopped by then. */
-const guarantee = z.strictObject({
-  project: z.string().max(130).describe('as domain/project'),
-  gpuCount: z.int().min(1).max(100_000),
-  returnSeconds: z.int().min(0).max(31_536_000).default(300),
-});
+/**
+ * GPUs of the group that a project, or the replicas of deployments, can always have within `returnSeconds`. Unused, they are lent
+ * to work that can be stopped by then.
+ */
+const guarantee = z
+  .strictObject({
+    project: z.string().max(130).optional().describe('as domain/project; of every project, with a kind, when omitted'),
+    kind: z.literal('inference').optional().describe('only for replicas of deployments (sessions of kind inference)'),
+    gpuCount: z.int().min(1).max(100_000),
+    returnSeconds: z.int().min(0).max(31_536_000).default(300),
+  })
+  .refine(({ project, kind }) => project !== undefined || kind !== undefined, {
+    message: 'name the project, or kind: inference for the deployments of all projects',
+    path: ['project'],
+  });
 
 /** The fields of a group's policy, without their defaults. `patchGroup` takes the same, each one optional. */
 const fields = {
@@ -52,7 +61,10 @@ const fields = {
   guarantees: z
     .array(guarantee)
     .max(1000)
-    .refine((list) => new Set(list.map(({ project }) => project)).size === list.length, 'each project stands once'),
+    .refine(
+      (list) => new Set(list.map(({ project, kind }) => `${kind}@${project}`)).size === list.length,
+      'each stands once',
+    ),
   /** A waiting session is cancelled after this; null: it waits as long as it takes. */
   maxWaitSeconds: seconds.nullable(),
   /** Of the whole group; one more is refused at submission. */

@@ -149,10 +149,11 @@ export const snapshotHoldSchema = z.object({
   kernels: z.array(snapshotRoomSchema).min(1),
 });
 
-/** A project's guaranteed GPUs of this group, with its id. */
+/** Guaranteed GPUs of this group: of a project, with its id, or of deployments (`kind`), of all projects where both are ''. */
 export const snapshotGuaranteeSchema = z.object({
   projectId: z.string(),
   project: z.string(),
+  kind: z.literal('inference').optional(),
   gpuCount: z.int(),
   returnSeconds: z.int(),
 });

@@ -1,36 +1,37 @@
 import type { Snapshot, SnapshotGuarantee, SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import { protectedUntilMs } from '../lifecycle/protection.js';
 import { type Demand, demandOf } from './demand.js';
+import { guaranteeKey, type Holder, holderOf } from './guarantee-holder.js';
 import { msOf } from './moments.js';
 import { devicesOf } from './victims.js';
 
 /**
- * What projects are guaranteed, and what stands against it. Work is *firm* against a guarantee when it cannot be gone
+ * What projects, and deployments, are guaranteed (each a *holder*), and what stands against it. Work is *firm* against a guarantee when it cannot be gone
  * within its `returnSeconds`: it may not be stopped, or its minimum runtime and grace take longer. Firm work of others
  * never takes GPUs that a guarantee still needs; all other work may, and gives them back.
  */
 export interface GuaranteeBook {
-  readonly guarantees: ReadonlyMap<string, SnapshotGuarantee>;
+  readonly guarantees: ReadonlyMap<Holder, SnapshotGuarantee>;
   /** Healthy whole GPUs of READY nodes. */
   readonly gpuCount: number;
   /** A share takes a GPU from those that want it whole; not where all shares lie on hardware instances. */
   readonly sharesTakeGpus: boolean;
   readonly levels: readonly GuaranteeLevel[];
-  /** GPUs of each project: what it holds and what it was promised, without what is being left. */
-  readonly use: Map<string, number>;
+  /** GPUs of each holder: what it has and what it was promised, without what is being left. */
+  readonly use: Map<Holder, number>;
   readonly promised: Map<string, Promised>;
 }
 
-/** All guarantees that have to be kept within `returnSeconds`, and the GPUs of each project's work that is firm against them. */
+/** All guarantees that have to be kept within `returnSeconds`, and the GPUs of each holder's work that is firm against them. */
 export interface GuaranteeLevel {
   readonly returnSeconds: number;
-  readonly guaranteed: ReadonlyMap<string, number>;
-  readonly firm: Map<string, number>;
+  readonly guaranteed: ReadonlyMap<Holder, number>;
+  readonly firm: Map<Holder, number>;
 }
 
 /** Room of a session that does not run yet. */
 interface Promised {
-  readonly projectId: string;
+  readonly holder: Holder;
   readonly gpus: number;
   readonly firmness: Firmness;
 }
@@ -52,7 +53,7 @@ export function guaranteeBook(
   const whole = healthy.filter(({ sharing }) => sharing !== 'mig');
   const seconds = [...new Set(guarantees.map(({ returnSeconds }) => returnSeconds))].toSorted((a, b) => a - b);
   const book: GuaranteeBook = {
-    guarantees: new Map(guarantees.map((guarantee) => [guarantee.projectId, guarantee])),
+    guarantees: new Map(guarantees.map((guarantee) => [guaranteeKey(guarantee), guarantee])),
     gpuCount: whole.length,
     sharesTakeGpus: whole.length === healthy.length,
     levels: seconds.map((returnSeconds) => levelOf(guarantees, returnSeconds)),
@@ -62,7 +63,7 @@ export function guaranteeBook(
   const openNames = new Set(open.map(({ name }) => name));
   for (const session of base.running) countRunning(book, session, { openNames, nowMs });
   for (const { sessionId, kernels } of base.holds)
-    promise(book, sessionId, { projectId: '', gpus: devicesOf({ kernels }), firmness: UNKNOWN });
+    promise(book, sessionId, { holder: '', gpus: devicesOf({ kernels }), firmness: UNKNOWN });
   return book;
 }
 
@@ -71,7 +72,7 @@ const levelOf = (guarantees: readonly SnapshotGuarantee[], returnSeconds: number
   guaranteed: new Map(
     guarantees
       .filter((guarantee) => guarantee.returnSeconds <= returnSeconds)
-      .map(({ projectId, gpuCount }) => [projectId, gpuCount]),
+      .map((guarantee) => [guaranteeKey(guarantee), guarantee.gpuCount]),
   ),
   firm: new Map(),
 });
@@ -82,11 +83,12 @@ function countRunning(
   session: SnapshotRunning,
   { openNames, nowMs }: { readonly openNames: ReadonlySet<string>; readonly nowMs: number },
 ): void {
-  const { projectId, kernels } = session;
-  if (session.goneBy === null) add(book.use, projectId, devicesOf(session));
+  const { kernels } = session;
+  const holder = holderOf(book, session);
+  if (session.goneBy === null) add(book.use, holder, devicesOf(session));
   const gpus = devicesOf({ kernels: kernels.filter(({ node }) => openNames.has(node)) });
   const takesSeconds = (goneMs(session, nowMs) - nowMs) / 1000;
-  for (const { firm, returnSeconds } of book.levels) if (takesSeconds > returnSeconds) add(firm, projectId, gpus);
+  for (const { firm, returnSeconds } of book.levels) if (takesSeconds > returnSeconds) add(firm, holder, gpus);
 }
 
 /** When it is gone if it has to leave; never for one that may not be stopped. While it starts, as if it started now. */
@@ -106,8 +108,8 @@ export const isFirm = (
 export const gpusAsked = ({ sharesTakeGpus }: GuaranteeBook, { total }: Demand): number =>
   total.gpuCount + (sharesTakeGpus ? total.shares.length : 0);
 
-function add(amounts: Map<string, number>, projectId: string, gpus: number): void {
-  amounts.set(projectId, (amounts.get(projectId) ?? 0) + gpus);
+function add(amounts: Map<Holder, number>, holder: Holder, gpus: number): void {
+  amounts.set(holder, (amounts.get(holder) ?? 0) + gpus);
 }
 
 function promise(
@@ -115,18 +117,18 @@ function promise(
   sessionId: string,
   ...[promised, sign = 1]: readonly [Promised, (1 | -1)?]
 ): void {
-  const { projectId, gpus, firmness } = promised;
+  const { holder, gpus, firmness } = promised;
   if (sign === 1) book.promised.set(sessionId, promised);
   else book.promised.delete(sessionId);
-  add(book.use, projectId, sign * gpus);
-  for (const level of book.levels) if (isFirm(firmness, level)) add(level.firm, projectId, sign * gpus);
+  add(book.use, holder, sign * gpus);
+  for (const level of book.levels) if (isFirm(firmness, level)) add(level.firm, holder, sign * gpus);
 }
 
 /** Counts a session that this pass placed or gave a hold; what an older hold counted for it is replaced. Twice is once. */
 export function notePromised(book: GuaranteeBook, session: SnapshotPending): void {
   noteDropped(book, session.id);
   promise(book, session.id, {
-    projectId: session.projectId,
+    holder: holderOf(book, session),
     gpus: gpusAsked(book, demandOf(session)),
     firmness: session,
   });
@@ -138,7 +140,7 @@ export function noteDropped(book: GuaranteeBook, sessionId: string): void {
   if (promised !== undefined) promise(book, sessionId, promised, -1);
 }
 
-/** It is told to end in this pass: its project uses less. Firm work stays firm until it is gone. */
+/** It is told to end in this pass: its holder uses less. Firm work stays firm until it is gone. */
 export function noteStopped(book: GuaranteeBook, session: SnapshotRunning): void {
-  add(book.use, session.projectId, -devicesOf(session));
+  add(book.use, holderOf(book, session), -devicesOf(session));
 }

@@ -4,10 +4,11 @@ import { listText } from './amount-text.js';
 import { demandOf } from './demand.js';
 import type { Refusal } from './explain-blocked.js';
 import { type GuaranteeBook, type GuaranteeLevel, gpusAsked, isFirm } from './guarantee-book.js';
+import { guaranteedTo, type Holder, holderOf } from './guarantee-holder.js';
 
 /**
  * Null when the session may be placed. Work that cannot be gone within a guarantee's time may take only what is neither
- * guaranteed to others nor firm already: the sum over all projects of max(guaranteed, firm), this one counted, is at
+ * guaranteed to others nor firm already: the sum over all holders of max(guaranteed, firm), this one counted, is at
  * most the GPUs there are, for each time within which guarantees have to be kept. One that raises no sum is not refused.
  */
 export function guaranteeRefusal(book: GuaranteeBook, session: SnapshotPending): Refusal | null {
@@ -31,14 +32,12 @@ function sumOf(book: GuaranteeBook, level: GuaranteeLevel, session: SnapshotPend
   const { guaranteed, firm } = level;
   const own = book.promised.get(session.id);
   const ownFirm = own !== undefined && isFirm(own.firmness, level) ? own : undefined;
-  const firmOf = (projectId: string): number =>
-    (firm.get(projectId) ?? 0) - (ownFirm?.projectId === projectId ? ownFirm.gpus : 0);
-  const takenBy = (projectId: string, more = 0): number =>
-    Math.max(guaranteed.get(projectId) ?? 0, firmOf(projectId) + more);
+  const firmOf = (of: Holder): number => (firm.get(of) ?? 0) - (ownFirm?.holder === of ? ownFirm.gpus : 0);
+  const takenBy = (of: Holder, more = 0): number => Math.max(guaranteed.get(of) ?? 0, firmOf(of) + more);
   let before = 0;
-  for (const projectId of new Set([...guaranteed.keys(), ...firm.keys()])) before += takenBy(projectId);
-  const { projectId } = session;
-  return { before, more: takenBy(projectId, gpusAsked(book, demandOf(session))) - takenBy(projectId) };
+  for (const each of new Set([...guaranteed.keys(), ...firm.keys()])) before += takenBy(each);
+  const holder = holderOf(book, session);
+  return { before, more: takenBy(holder, gpusAsked(book, demandOf(session))) - takenBy(holder) };
 }
 
 interface Told {
@@ -49,11 +48,12 @@ interface Told {
 }
 
 function told(book: GuaranteeBook, { level, session, asked, sum }: Told): Refusal {
-  const others = [...level.guaranteed]
-    .filter(([projectId]) => projectId !== session.projectId)
-    .map(([projectId, gpuCount]) => ({ project: book.guarantees.get(projectId)?.project ?? projectId, gpuCount }));
-  const shown = others.slice(0, 5).map(({ project, gpuCount }) => `${gpuCount} to ${project}`);
-  const more = others.length > 5 ? [`more to ${others.length - 5} other projects`] : [];
+  const own = holderOf(book, session);
+  const others = [...book.guarantees.entries()]
+    .filter(([holder]) => holder !== own && level.guaranteed.has(holder))
+    .map(([, guarantee]) => guarantee);
+  const shown = others.slice(0, 5).map((guarantee) => `${guarantee.gpuCount} to ${guaranteedTo(guarantee)}`);
+  const more = others.length > 5 ? [`more to ${others.length - 5} others`] : [];
   const stays = session.preemptible
     ? `it may stay for ${session.minRuntimeSeconds + session.gracePeriodSeconds} s (minimum runtime and grace)`
     : 'it may not be stopped';
@@ -65,9 +65,10 @@ function told(book: GuaranteeBook, { level, session, asked, sum }: Told): Refusa
     message:
       `${stays}, and ${guaranteed}, within ${level.returnSeconds} s; guaranteed or held as firmly ` +
       `${sum.before} + ${sum.more} (of its ${asked}) > ${book.gpuCount} GPU of the group, over by ${over}`,
-    blockers: others.slice(0, 5).map(({ project }): Blocker => {
+    blockers: others.slice(0, 5).map((guarantee): Blocker => {
       const amounts = { resource: 'gpuCount', need: asked, used: sum.before, limit: book.gpuCount };
-      return { kind: 'quota', scope: 'project', name: project, ...amounts };
+      const scope = guarantee.project === '' ? 'group' : 'project';
+      return { kind: 'quota', scope, name: guaranteedTo(guarantee), ...amounts };
     }),
     violations: [],
     nodes: null,

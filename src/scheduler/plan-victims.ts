@@ -2,6 +2,7 @@ import type { StopOrder } from '../contract/plan.js';
 import type { SnapshotPending, SnapshotRunning } from '../contract/snapshot.js';
 import { catchUp } from './catch-up.js';
 import { type Demand, demandOf, shapeKey } from './demand.js';
+import { holderOf } from './guarantee-holder.js';
 import { spares } from './guarantee-reclaim.js';
 import { leastOnOneNode } from './least-on-one-node.js';
 import { msOf, timestampOf } from './moments.js';
@@ -51,7 +52,7 @@ export function planVictims(
           rule.key,
           shapeKey(demand, someMove(preemption.pass.ranking.table)),
           session.avoid,
-          preemption.book && session.projectId,
+          preemption.book && holderOf(preemption.book, session),
         ])
       : `${rule.key};${closed?.key ?? ''};${asked.shape}`;
   const known = preemption.inVain.get(key);
@@ -126,7 +127,7 @@ function search(preemption: Preemption, session: SnapshotPending, { fit, offer }
   // A guaranteed project lends some of its sessions, whichever: those that were not the first to be offered may serve too.
   const ranking = whenLeft(preemption);
   const least = leastVictims(ranking, fit, [...open, ...closed]);
-  if (least === null || !spares(preemption.book, least.victims, session.projectId)) return null;
+  if (least === null || !spares(preemption.book, least.victims, session)) return null;
   return { least, awaited: awaitedOf(preemption, ranking, least) };
 }
 

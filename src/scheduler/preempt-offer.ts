@@ -1,4 +1,5 @@
 import type { SnapshotPending } from '../contract/snapshot.js';
+import { holderOf } from './guarantee-holder.js';
 import { shelter } from './guarantee-reclaim.js';
 import { occupyAll, vacateAll } from './preempt-search.js';
 import type { Offer, Preemption, Ranked, WhenLeft } from './preemption.js';
@@ -39,7 +40,7 @@ function newWhenLeft({ pass, leaving }: Preemption): WhenLeft {
 
 /** Whom the session may stop, now and later. Kept by rule, and by project where projects are sheltered. */
 export function offerOf(preemption: Preemption, session: SnapshotPending, rule: VictimRule): Offer {
-  const key = preemption.book === null ? rule.key : `${rule.key}|${session.projectId}`;
+  const key = preemption.book === null ? rule.key : `${rule.key}|${holderOf(preemption.book, session)}`;
   const known = preemption.offers.get(key);
   if (known !== undefined) {
     const current = known.asOf === preemption.leaving.size ? known : withoutLeaving(known, preemption.leaving);
@@ -77,18 +78,18 @@ export function lowerCeilings({ offers }: Preemption, victims: readonly Candidat
   }
 }
 
-function newOffer(preemption: Preemption, { projectId }: SnapshotPending, rule: VictimRule): Offer {
+function newOffer(preemption: Preemption, session: SnapshotPending, rule: VictimRule): Offer {
   const { nowMs, book, leaving } = preemption;
   const isPast = ({ fromMs }: Candidate): boolean => fromMs !== null && fromMs <= nowMs;
   if (preemption.fairShare !== null) return offerOfOpen(preemption, openByRank(preemption, rule, isPast));
   const stoppable = preemption.candidates
     .filter((candidate) => rule.mayStop(candidate) && !leaving.has(candidate.session.id))
     .toSorted(rule.compare);
-  const { open, closed } = shelter(book, stoppable.filter(isPast), projectId);
+  const { open, closed } = shelter(book, stoppable.filter(isPast), session);
   const stillProtected = stoppable.filter(({ fromMs }) => fromMs !== null && fromMs > nowMs);
   const inTime = stillProtected.toSorted((a, b) => (a.fromMs ?? 0) - (b.fromMs ?? 0));
   const starting = stoppable.filter(({ fromMs }) => fromMs === null);
-  const sheltered = shelter(book, [...open, ...inTime, ...starting], projectId).open.slice(open.length);
+  const sheltered = shelter(book, [...open, ...inTime, ...starting], session).open.slice(open.length);
   return {
     ...offerOfOpen(preemption, open),
     closed,

@@ -186,11 +186,11 @@ class Run {
       group: { name: 'simulated', generation: 1, policy: this.#input.policy },
       nodes: this.#cluster.nodes as Snapshot['nodes'],
       quotas: [],
-      guarantees: this.#input.policy.guarantees.map(({ project, ...rest }) => ({
+      guarantees: this.#input.policy.guarantees.map(({ project = '', ...rest }) => ({
         project,
         projectId: project,
         ...rest,
-      })),
+      })) as Snapshot['guarantees'],
       budgets: this.#ledger?.snapshotAt(this.#nowMs) ?? null,
       running: withRunning ? [...this.#running.values()] : [],
       holds: [...this.#holds.values()],

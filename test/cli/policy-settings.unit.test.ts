@@ -20,6 +20,15 @@ const rows: readonly (readonly [pair: string, PolicyPatch])[] = [
       ],
     },
   ],
+  [
+    'guarantees=deployments:2,deployments@main/text:1:10m',
+    {
+      guarantees: [
+        { kind: 'inference', gpuCount: 2 },
+        { project: 'main/text', kind: 'inference', gpuCount: 1, returnSeconds: 600 },
+      ],
+    },
+  ],
   ['guarantees=none', { guarantees: [] }],
   ['maxWait=2h', { maxWaitSeconds: 7200 }],
   ['maxWait=none', { maxWaitSeconds: null }],
@@ -69,7 +78,10 @@ test('a group is told with its policy, in the words that group set takes', () =>
   const policy = groupPolicySchema.parse({
     backfill: 'easy',
     preemption: { enabled: true, scope: 'project' },
-    guarantees: [{ project: 'main/vision', gpuCount: 2, returnSeconds: 600 }],
+    guarantees: [
+      { project: 'main/vision', gpuCount: 2, returnSeconds: 600 },
+      { kind: 'inference', gpuCount: 1, returnSeconds: 60 },
+    ],
     maxWaitSeconds: 7200,
   });
   const counts = { nodes: 2, pendingSessions: 3, runningSessions: 1, blockedBy: null };
@@ -78,7 +90,7 @@ test('a group is told with its policy, in the words that group set takes', () =>
   expect(text).toMatch(/nodes: 2 {4}sessions: 1 run, 3 wait\n {2}for: everyone/);
   expect(text).toMatch(/backfill +easy: others may pass/);
   expect(text).toMatch(/preemption +on: sessions of lower priority of the same project, newest first; they go back/);
-  expect(text).toMatch(/guarantees +main\/vision: 2 GPU within 10m/);
+  expect(text).toMatch(/guarantees +main\/vision: 2 GPU within 10m, deployments: 1 GPU within 1m/);
   expect(text).toMatch(/maxWait +2h\n/);
   const byBudgets = groupText({ ...group, policy: { ...group.policy, order: 'fair-share' } });
   expect(byBudgets).toMatch(

@@ -244,3 +244,54 @@ describe('a project behind somebody who blocks the queue', () => {
     expect(plan([on(50, [0, 4])], asks(2)).placed).toEqual([]);
   });
 });
+
+describe('what is guaranteed to deployments', () => {
+  const replicas = (gpuCount: number, projectId = ''): Guarantee => ({
+    ...{ projectId, project: projectId, gpuCount, returnSeconds: 60 },
+    kind: 'inference',
+  });
+  const replica = (gpus: number, rest: SessionShape = {}) =>
+    asks(gpus, { kind: 'inference', preemptible: false, ...rest });
+  const training = (n: number, devices: readonly [number, number]) => on(n, devices, { priority: 90 });
+
+  const cases: [title: string, ask: ReturnType<typeof asks>, guarantees: readonly Guarantee[], isRefused: boolean][] = [
+    ['is lent to a training job that can be gone in time', asks(8), [replicas(2)], false],
+    ['is not lent to work that cannot', asks(7, FIRM), [replicas(2)], true],
+    ['is no room for a notebook that may not be stopped', asks(7, { preemptible: false }), [replicas(2)], true],
+    ['is there for a replica of whatever project', replica(2), [replicas(2), guaranteed('nlp', 6)], false],
+    ['is not there for more replicas than it holds', replica(3), [replicas(2), guaranteed('nlp', 6)], true],
+    ['of one project is not there for replicas of another', replica(1), [replicas(8, 'prj_nlp')], true],
+    ['of one project counts before that of all', replica(6, nlp), [replicas(2), replicas(6, 'prj_nlp')], false],
+  ];
+  test.each(cases)('%s', (_title, asker, guarantees, isRefused) => {
+    expect(refusal(world(guarantees), asker)?.reason ?? null).toBe(isRefused ? 'guaranteed_share' : null);
+  });
+
+  test('is told by its name, and is no project in the blockers', () => {
+    const told = refusal(world([replicas(2)]), asks(7, FIRM));
+    expect(told?.message).toContain('GPU are guaranteed: 2 to deployments, within 60 s');
+    expect(told?.blockers).toMatchObject([{ scope: 'group', name: 'deployments' }]);
+    const ofOne = refusal(world([{ ...replicas(2, 'prj_nlp'), project: 'lab/nlp' }]), asks(7, FIRM));
+    expect(ofOne?.message).toContain('2 to deployments of lab/nlp');
+  });
+
+  test('is taken back for a replica from a training job of any priority, of its own project too', () => {
+    const snap = world([replicas(2)], { sessions: [training(1, [0, 4]), training(2, [4, 4])] });
+    const answer = victimsFor(snap, replica(1, { priority: 0 }));
+    expect(names(answer, snap)).toHaveLength(1);
+    expect('stops' in answer && answer.stops[0]?.message).toContain('lent of the 2 GPU guaranteed to deployments');
+  });
+
+  test('is not taken back for anything else, nor beyond it', () => {
+    const serving = on(3, [0, 2], { kind: 'inference', preemptible: false });
+    const snap = world([replicas(2)], { sessions: [serving, training(1, [2, 6])] });
+    expect(names(victimsFor(snap, replica(1)), snap)).toEqual([]);
+    expect(names(victimsFor(world([replicas(2)], { sessions: [training(1, [0, 8])] }), asks(1)), snap)).toEqual([]);
+  });
+
+  test('shelters preemptible replicas within it from everybody', () => {
+    const serving = on(3, [0, 2], { kind: 'inference', priority: 0 });
+    const snap = world([replicas(2)], { sessions: [serving], preemption: { enabled: true } });
+    expect(names(victimsFor(snap, asks(8, { priority: 99 })), snap)).toEqual([]);
+  });
+});

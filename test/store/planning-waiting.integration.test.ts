@@ -89,6 +89,17 @@ describe('the snapshot', () => {
     expect((await snapshot()).guarantees).toMatchObject([
       { project: 'default/default', projectId: expect.stringMatching(/^prj_/), gpuCount: 2 },
     ]);
+    const kind = 'inference';
+    await patch({
+      guarantees: [
+        { kind, gpuCount: 1, returnSeconds: 9 },
+        { kind, project: 'default/default', gpuCount: 2, returnSeconds: 9 },
+      ],
+    });
+    expect((await snapshot()).guarantees).toMatchObject([
+      { kind, project: '', projectId: '', gpuCount: 1 },
+      { kind, project: 'default/default', projectId: expect.stringMatching(/^prj_/), gpuCount: 2 },
+    ]);
     expect(await patch({ guarantees: [{ project: 'default/nobody', gpuCount: 2, returnSeconds: 9 }] })).toBe(
       'no-guaranteed-project',
     );

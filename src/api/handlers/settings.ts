@@ -15,8 +15,8 @@ type QuotaPath = { readonly scope: Quota['scope']; readonly name: string };
 /** A project stands as `domain~project` in a path, since a slash would end the name there. */
 const quotaName = ({ scope, name }: QuotaPath): string => (scope === 'project' ? name.replace('~', '/') : name);
 const domainOfProject = (name: string): string => name.split('/', 1)[0] ?? '';
-const noProject = (guarantees: readonly { readonly project: string }[] = []) => {
-  const named = guarantees.map(({ project }) => project).join(', ');
+const noProject = (guarantees: readonly { readonly project?: string | undefined }[] = []) => {
+  const named = guarantees.flatMap(({ project }) => project ?? []).join(', ');
   return invalid('/policy/guarantees', `not each of these is a project, written as domain/project: ${named}`);
 };
 const noScope = () => invalid('', 'a domain or project in the list does not exist');

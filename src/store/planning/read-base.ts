@@ -9,14 +9,16 @@ import type { PassFlags } from '../store.js';
 import { readFlags, runningMatters } from './read-flags.js';
 import { readRunning } from './read-running.js';
 
-/** With the project's id; one that is gone guarantees nothing. */
+/** With the project's id, '' where it is for the deployments of all; a project that is gone is guaranteed nothing. */
 async function readGuarantees(tx: Runner, { guarantees }: GroupPolicy): Promise<SnapshotGuarantee[]> {
   if (guarantees.length === 0) return [];
-  return tx.rows<SnapshotGuarantee>(sql`
-    SELECT p.id AS "projectId", g.project, g."gpuCount", g."returnSeconds"
-    FROM jsonb_to_recordset(${json(guarantees)}::jsonb) AS g(project text, "gpuCount" int, "returnSeconds" int)
-    JOIN domains d ON d.name = split_part(g.project, '/', 1)
-    JOIN projects p ON p.domain_id = d.id AND p.name = split_part(g.project, '/', 2) ORDER BY p.id`);
+  const rows = await tx.rows<SnapshotGuarantee & { readonly kind: 'inference' | null }>(sql`
+    SELECT coalesce(p.id, '') AS "projectId", coalesce(g.project, '') AS project, g.kind, g."gpuCount", g."returnSeconds"
+    FROM jsonb_to_recordset(${json(guarantees)}::jsonb) AS g(project text, kind text, "gpuCount" int, "returnSeconds" int)
+    LEFT JOIN domains d ON d.name = split_part(g.project, '/', 1)
+    LEFT JOIN projects p ON p.domain_id = d.id AND p.name = split_part(g.project, '/', 2)
+    WHERE g.project IS NULL OR p.id IS NOT NULL ORDER BY p.id NULLS FIRST, g.kind NULLS FIRST`);
+  return rows.map(({ kind, ...guarantee }) => (kind === null ? guarantee : { ...guarantee, kind }));
 }
 
 /** Of those who still wait: a hold whose session was cancelled keeps nothing any more. */

@@ -67,7 +67,7 @@ async function readGroup(tx: Runner, where: Sql): Promise<Group | undefined> {
 
 /** A guarantee for nobody would keep GPUs from everybody. */
 async function requireProjects(tx: Runner, { guarantees }: GroupPolicy): Promise<void> {
-  const projects = guarantees.map(({ project }) => project);
+  const projects = [...new Set(guarantees.flatMap(({ project }) => project ?? []))];
   if (projects.length === 0) return;
   const known = await tx.rows(sql`
     SELECT 1 FROM projects p JOIN domains d ON d.id = p.domain_id WHERE d.name || '/' || p.name = ANY(${projects}::text[])`);
