@@ -5,10 +5,10 @@ import { invalid, notFound, problem } from './problem.js';
 /** What was done, or the store's problem as the caller reads it. */
 export function mustBeDone<T extends object>(done: T | DeploymentProblem, name: string): T {
   if (!('problem' in done)) return done;
-  const { problem: what } = done as DeploymentProblem;
+  const { problem: what } = done;
   switch (what) {
     case 'refused': {
-      const { field, message } = done as Extract<DeploymentProblem, { problem: 'refused' }>;
+      const { field, message } = done;
       if (field === 'name' || field === 'modelName')
         throw problem('conflict', message, {
           errors: [{ pointer: `/${field}`, message }],

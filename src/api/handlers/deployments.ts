@@ -71,7 +71,7 @@ function readHandlers(deps: ApiDeps): Handlers<Extract<OperationId, Reads>> {
   return {
     async listDeployments({ query }, { principal }) {
       const page = await deployments.deployments(query, await modelScopeOf(tenancy, principal));
-      return { ...page, items: page.items.map((item) => deploymentIn(gatewayUrl, item)) } as never;
+      return { ...page, items: page.items.map((item) => deploymentIn(gatewayUrl, item)) };
     },
     getDeployment: async ({ params }, { principal }) =>
       deploymentIn(gatewayUrl, await see(deps, params.name, principal)),
