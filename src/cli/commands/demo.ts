@@ -54,9 +54,16 @@ const DEMOS: readonly (readonly [name: string, summary: string, load: () => Prom
     'model claims: four models on one GPU are lowered, slept, woken and make room, as the gateway answers',
     async () => (await import('../demo/demo-models.js')).demoModels,
   ],
+  [
+    'serve',
+    "Bob's model service: deployed from a notebook's files, rolled out under load, scaled, healed",
+    async () => (await import('../demo/demo-serve.js')).demoServe,
+  ],
 ];
 
 const SHELL = ['an image with sleep and a shell', 'berth/busybox:test'] as const;
+/** Of demonstrations with engines behind the gateway. */
+const WITH_ENGINES: ReadonlySet<string> = new Set(['models', 'serve']);
 const ENGINES = ['of the engines; made by node infra/images/simulated-engine.mjs', 'berth/simulated-engine:1'] as const;
 
 export function registerDemo(program: Command): void {
@@ -72,15 +79,14 @@ export function registerDemo(program: Command): void {
         `${summary[0]?.toUpperCase()}${summary.slice(1)}. Needs an operator's key, and a group where nothing runs.`,
       )
       .option('--record <file>', 'write what was seen, as JSON')
-      .option('--image <image>', ...(name === 'models' ? ENGINES : SHELL))
+      .option('--image <image>', ...(WITH_ENGINES.has(name) ? ENGINES : SHELL))
       .option('--group <group>', 'resource group', 'default')
       .action(action<Flags>(async (context, { options }) => (await load())(await demoOptions(context, options))));
     if (name === 'idle') command.option('--window <time>', 'how long it has to be idle', '60s');
     if (name === 'models') {
-      command
-        .option('--idle-seconds <n>', 'a neighbour that is idle for so long may sleep for another', '20')
-        .option('--gateway <url>', "the gateway; this machine's own when omitted");
+      command.option('--idle-seconds <n>', 'a neighbour that is idle for so long may sleep for another', '20');
     }
+    if (WITH_ENGINES.has(name)) command.option('--gateway <url>', "the gateway; this machine's own when omitted");
   }
 }
 

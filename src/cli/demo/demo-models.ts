@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readConfigFile } from '../../platform/config-file.js';
-import { stateDir, stateDirPath } from '../../platform/state-dir.js';
 import { type Client, NotFoundError } from '../../sdk/index.js';
 import { CliError, usageError } from '../cli-error.js';
 import type { DemoOptions } from './demo-options.js';
+import { gatewayUrlOf } from './gateway-url.js';
 import { ModelsClient } from './models-client.js';
 import { gib } from './models-figures.js';
 import { ModelsStage, POOL } from './models-stage.js';
@@ -38,7 +37,7 @@ const playOf = (options: ModelsDemoOptions): Play => ({
   check: ({ gpuCapacity }) => {
     if (gpuCapacity !== 1) throw usageError(`the group has ${gpuCapacity} GPUs; the demonstration needs one`, WAY_UP);
   },
-  act: (stage, people) => act({ options, stage, people, gatewayUrl: gatewayUrlOf(options) }),
+  act: (stage, people) => act({ options, stage, people, gatewayUrl: gatewayUrlOf(options.gatewayUrl) }),
 });
 
 interface Scene {
@@ -46,13 +45,6 @@ interface Scene {
   readonly stage: Stage;
   readonly people: People;
   readonly gatewayUrl: string;
-}
-
-function gatewayUrlOf({ gatewayUrl }: ModelsDemoOptions): string {
-  if (gatewayUrl !== undefined) return gatewayUrl;
-  const port = readConfigFile(stateDir(stateDirPath(undefined, process.env)).configFile)?.ports['gateway'];
-  if (port === undefined) throw usageError('where the gateway is, is not known', '--gateway http://HOST:PORT');
-  return `http://127.0.0.1:${port}`;
 }
 
 async function act({ options, stage, people, gatewayUrl }: Scene): Promise<void> {
