@@ -41,6 +41,10 @@ KNOBS = {
     "crash-after-seconds": (float, 0.0),
     "crash-at-start": (int, 0),
     "limit-lie": (to_limit_lie, "none"),
+    # Its health check fails while it is set: given at the start it never succeeds.
+    "unhealthy": (to_flag, False),
+    # Opens /simulated, and nothing else of the developer's endpoints.
+    "control": (to_flag, False),
     "metrics-fail": (to_flag, False),
     "sleep-leaves-too-much": (to_flag, False),
     "wake-hangs": (to_flag, False),
@@ -62,6 +66,13 @@ class Knobs:
     def set(self, name: str, value) -> None:
         read, _ = KNOBS[name]
         self._values[name] = read(value)
+
+    def take(self, environment) -> None:
+        """`SIMULATED_START_SECONDS=3` as `--simulated-start-seconds 3`: for a command line that is not one's own."""
+        for name in KNOBS:
+            given = environment.get("SIMULATED_" + name.upper().replace("-", "_"))
+            if given is not None:
+                self.set(name, given)
 
     def as_json(self) -> dict:
         return {camel(name): value for name, value in self._values.items()}

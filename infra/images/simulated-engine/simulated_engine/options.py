@@ -3,6 +3,7 @@ import json
 import os
 
 from .knobs import Knobs
+from .model_folder import fault_of
 
 PREFIX = "--simulated-"
 DEFAULT_GPU = [{"id": "sim-0", "memoryBytes": 80 * 2**30}]
@@ -14,6 +15,7 @@ class Options:
     def __init__(self, kind: str, argv: list[str]) -> None:
         self.kind = kind
         self.knobs = Knobs()
+        self.knobs.take(os.environ)
         self.given: dict[str, list[str]] = {}
         self._read(argv)
         self.model = self._one("model-path" if kind == "sglang" else "model", "simulated-model")
@@ -23,11 +25,14 @@ class Options:
         self.max_model_len = int(self._one("max-model-len", "4096"))
         self.api_keys = [key for key in [*self.given.get("api-key", []), os.environ.get("VLLM_API_KEY")] if key]
         self.is_dev = os.environ.get("VLLM_SERVER_DEV_MODE") == "1" or kind == "sglang"
+        self.has_control = self.is_dev or self.knobs["control"]
         self.can_sleep = "enable-memory-saver" in self.given if kind == "sglang" else "enable-sleep-mode" in self.given
         # As vLLM: without it, what is in flight at SIGTERM is aborted.
         self.shutdown_seconds = float(self._one("shutdown-timeout", "0"))
         self.segment = os.environ.get("KVCACHED_IPC_NAME") if has_kvcached() else None
         self.gpus = gpus_of(os.environ)
+        # Engines of pools are told by their agent where their files are; a replica has a folder mounted.
+        self.model_fault = None if has_kvcached() else fault_of(self.model)
 
     def _one(self, name: str, default: str) -> str:
         return (self.given.get(name) or [default])[-1]

@@ -18,6 +18,9 @@ def main(kind: str, argv: list[str]) -> None:
     except (KeyError, ValueError) as why:
         print(f"{kind} (simulated): error: {why}", file=sys.stderr)
         sys.exit(2)
+    if options.model_fault is not None:
+        print(f"OSError: {options.model_fault} (simulated)", file=sys.stderr, flush=True)
+        sys.exit(1)
     sys.exit(asyncio.run(serve(options)))
 
 

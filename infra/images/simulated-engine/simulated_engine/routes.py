@@ -25,7 +25,7 @@ class Routes:
             ("POST", "/v1/embeddings"): self._embedding,
         }
         self._routes |= self._sglang() if options.kind == "sglang" else self._vllm()
-        if options.is_dev:
+        if options.has_control:
             self._routes |= {("GET", "/simulated"): self._show, ("POST", "/simulated"): self._tell}
         self._paths = {path for _, path in self._routes}
 
@@ -83,7 +83,7 @@ class Routes:
         return body
 
     async def _health(self, _: Request) -> Answer:
-        return Answer(200)
+        return Answer(503 if self._engine.knobs["unhealthy"] else 200)
 
     async def _version(self, _: Request) -> Answer:
         return json_answer({"version": f"{VLLM_VERSION}+simulated"})
