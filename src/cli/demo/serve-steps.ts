@@ -19,11 +19,10 @@ export interface ServeScene {
   readonly kill: (sessionId: string) => Promise<void>;
 }
 type Wish = Omit<ApplyDeploymentInput, 'project' | 'group'>;
-type More = Partial<Wish> & { readonly deadlineSeconds?: number };
-type Engine = Readonly<Record<string, string>>;
+type Engine = Partial<Pick<Wish['template'], 'entrypoint' | 'command' | 'environment'>>;
+type More = Partial<Omit<Wish, 'template'>> & { readonly deadlineSeconds?: number; readonly engine?: Engine };
 
-function wishOf({ image, folder }: ServeScene, engine: Engine, more: More = {}): Wish {
-  const { deadlineSeconds = 30, ...rest } = more;
+function wishOf({ image, folder }: ServeScene, { deadlineSeconds = 30, engine = {}, ...rest }: More = {}): Wish {
   return {
     replicas: 2,
     rolloutTimeoutSeconds: 60,
@@ -34,15 +33,20 @@ function wishOf({ image, folder }: ServeScene, engine: Engine, more: More = {}):
       preset: 'vllm',
       model: { folder },
       slots: { cpuMilli: 300, memoryBytes: 192 * 2 ** 20, gpuCount: 1 },
-      environment: { SIMULATED_TOKENS_PER_SECOND: '100', ...engine },
       health: { intervalSeconds: 0.5, timeoutSeconds: 2, failures: 3, initialDelaySeconds: deadlineSeconds },
       drainSeconds: 5,
       gracePeriodSeconds: 2,
+      ...engine,
     },
   };
 }
 
-const GOOD = { SIMULATED_START_SECONDS: '0.5' };
+/** Instead of the preset's own command: an engine that loads for so long. */
+const loadsFor = (seconds: number): Engine => ({
+  entrypoint: ['vllm', 'serve'],
+  command: ['/model', '--served-model-name', DEPLOYMENT, '--simulated-start-seconds', String(seconds)],
+});
+const SECOND_GOOD: Engine = { environment: { MODEL_VERSION: '2' } };
 const isOff = (route: string): boolean => route === 'DRAINING' || route === 'ENDED';
 const servesOf = (count: number, revision?: number): { says: string; holds: (seen: Deployment) => boolean } => ({
   says: `READY with ${count} that serve${revision === undefined ? '' : ` of revision ${revision}`}, no rollout`,
@@ -70,7 +74,7 @@ export async function serveSteps(scene: ServeScene): Promise<void> {
 async function loadsFirst(scene: ServeScene): Promise<ServeClient> {
   const { stage } = scene;
   const began = performance.now();
-  await stage.apply(wishOf(scene, { SIMULATED_START_SECONDS: '3' }, { replicas: 1 }));
+  await stage.apply(wishOf(scene, { engine: loadsFor(3), replicas: 1 }));
   const client = await stage.endpoint();
   await stage.until('2. deployed: the replica counts as live while it loads', {
     says: 'live 1, serving 0, the replica WARMING',
@@ -88,9 +92,8 @@ async function badOneNeverTakesOver(scene: ServeScene, client: ServeClient): Pro
   const { stage } = scene;
   const load = client.load(CLIENTS);
   const never = ({ replicasServing }: Deployment): boolean => replicasServing < 1;
-  const bad = { SIMULATED_UNHEALTHY: '1', SIMULATED_START_SECONDS: '0.2' };
-  const more = { replicas: 1, rolloutTimeoutSeconds: BACK_SECONDS, deadlineSeconds: 2 };
-  await stage.apply(wishOf(scene, bad, more));
+  const bad = { engine: loadsFor(600), replicas: 1, rolloutTimeoutSeconds: BACK_SECONDS, deadlineSeconds: 2 };
+  await stage.apply(wishOf(scene, bad));
   const { replicas } = await stage.until('3. a revision that is never healthy is begun beside the one that serves', {
     says: 'a replica of revision 2',
     holds: (seen) => seen.replicas.some(({ revision }) => revision === 2),
@@ -124,12 +127,12 @@ async function goodOnesRollOut(scene: ServeScene, client: ServeClient): Promise<
   const { stage } = scene;
   const say = (text: string): void => stage.say(text);
   const rolling = client.load(CLIENTS);
-  await stage.apply(wishOf(scene, GOOD));
+  await stage.apply(wishOf(scene));
   await stage.until('4. a good revision under load, rolling', servesOf(2, 3));
   noneFailed(await rolling.stop(), say);
   const blueGreen = client.load(CLIENTS);
   const strategy = { kind: 'blue-green', promoteAfterSeconds: 1 } as const;
-  await stage.apply(wishOf(scene, { ...GOOD, SIMULATED_ANSWER_TOKENS: '8' }, { strategy }));
+  await stage.apply(wishOf(scene, { engine: SECOND_GOOD, strategy }));
   await stage.until('   another one under load, blue-green, promoted after 1 s', servesOf(2, 4));
   noneFailed(await blueGreen.stop(), say);
 }
@@ -140,7 +143,7 @@ async function burstAndIdle(scene: ServeScene, client: ServeClient): Promise<voi
   const began = performance.now();
   const rule = { name: 'busy', metric: { kind: 'requests-in-flight' }, upAt: 2, step: 1, coolDownSeconds: 5 } as const;
   const autoscale = { minimum: 0, maximum: 3, idleAfterSeconds: 3, rules: [rule] };
-  await stage.apply(wishOf(scene, { ...GOOD, SIMULATED_ANSWER_TOKENS: '8' }, { autoscale }));
+  await stage.apply(wishOf(scene, { engine: SECOND_GOOD, autoscale }));
   await stage.until(`5. ${BURST} requests in flight: one more replica by the rule`, {
     says: 'wanted 3, serving 3',
     holds: ({ replicasWanted, replicasServing }) => replicasWanted === 3 && replicasServing === 3,
@@ -165,7 +168,7 @@ async function burstAndIdle(scene: ServeScene, client: ServeClient): Promise<voi
 
 async function killedIsReplaced(scene: ServeScene, client: ServeClient): Promise<void> {
   const { stage } = scene;
-  await stage.apply(wishOf(scene, { ...GOOD, SIMULATED_ANSWER_TOKENS: '8' }));
+  await stage.apply(wishOf(scene, { engine: SECOND_GOOD }));
   await stage.bob.deployments.scale(DEPLOYMENT, 2);
   const { replicas } = await stage.until('6. two serve, without rules', servesOf(2));
   const known = new Set(replicas.map(({ sessionId }) => sessionId));
