@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
 import { CliError, usageError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';
 
@@ -10,7 +11,6 @@ export async function readYamlFile(file: string): Promise<Readonly<Record<string
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${error instanceof Error ? error.message : ''}`, EXIT.notFound);
   }
-  const { parse } = await import('yaml');
   let content: unknown;
   try {
     content = parse(text);

@@ -190,7 +190,7 @@ class Run {
         project,
         projectId: project,
         ...rest,
-      })) as Snapshot['guarantees'],
+      })),
       budgets: this.#ledger?.snapshotAt(this.#nowMs) ?? null,
       running: withRunning ? [...this.#running.values()] : [],
       holds: [...this.#holds.values()],

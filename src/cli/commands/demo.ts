@@ -59,6 +59,11 @@ const DEMOS: readonly (readonly [name: string, summary: string, load: () => Prom
     "Bob's model service: deployed from a notebook's files, rolled out under load, scaled, healed",
     async () => (await import('../demo/demo-serve.js')).demoServe,
   ],
+  [
+    'share',
+    'reserved GPUs: what is kept for deployments is lent to training, and comes back within the stated time',
+    async () => (await import('../demo/demo-share.js')).demoShare,
+  ],
 ];
 
 const SHELL = ['an image with sleep and a shell', 'berth/busybox:test'] as const;

@@ -46,7 +46,7 @@ export class ServeStage {
     const rounded = unit === 'ms' ? Math.round(value) : Number(value.toFixed(2));
     this.figures[`${name} (${unit})`] = rounded;
     this.say(`  ${name}: ${rounded} ${unit}${max === undefined ? '' : ` (at most ${max} ${unit})`}`);
-    if (max !== undefined && value > max)
+    if (max !== undefined && !(value <= max))
       throw new CliError(`expected: ${name} at most ${max} ${unit}; seen: ${value}`);
   }
 
