@@ -4,6 +4,7 @@ import { sweepChangedDeployments, sweepDeploymentWorkflows } from '../../activit
 import { deploymentWorkflowId } from '../../src/lifecycle/names.js';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
 import { eventually } from '../support/process.js';
+import { setPolicy } from './course.js';
 import { openServePlane, type ServePlane } from './serve-plane.js';
 
 /** On real Postgres and Temporal; the node's containers are simulated, rows of a table. */
@@ -186,6 +187,16 @@ test('a replica with a request in flight gets its grace, then it is stopped', as
   const begun = Date.now();
   await chat.settled(3, 4);
   expect(Date.now() - begun).toBeGreaterThan(700);
+});
+
+test('one whose starts fail again and again accuses no node: it is one suspect, however many sessions it makes', async () => {
+  await setPolicy(plane, { blackHoleFailures: 2 });
+  plane.node.behaviour.failStart = { cause: 'pull-failed', whose: 'platform', message: 'no such host' };
+  const bad = await openServePlane(plane, 'bad', { replicas: 1 });
+  await bad.until('two of its replicas failed', ({ failuresInARow }) => failuresInARow >= 2);
+  expect(await plane.store.nodes.get('n1')).toMatchObject({ state: 'READY' });
+  await bad.end();
+  await bad.ended();
 });
 
 test('one that is ended stops its replicas, its workflow ends, and nothing is held', async () => {

@@ -22,6 +22,14 @@ interface NodeRow {
 const accused = ({ failed_node: failed, nodes }: FailedStart): string | null =>
   failed ?? (nodes.length === 1 ? (nodes[0] ?? null) : null);
 
+/** Replicas of one deployment, and members of one pool, are one suspect: each try of a bad image is another session. */
+async function suspectOf(tx: Runner, sessionId: SessionId): Promise<string> {
+  const row = await tx.first<{ suspect: string }>(sql`
+    SELECT coalesce((SELECT deployment_id FROM deployment_replicas WHERE session_id = ${sessionId}),
+      (SELECT 'pool ' || pool FROM pool_members WHERE session_id = ${sessionId}), ${sessionId}) AS suspect`);
+  return row?.suspect ?? sessionId;
+}
+
 /**
  * The platform failed a start: one more different session in a row for its node. At the group's limit the node is cordoned,
  * with the sessions as its reason: it would swallow one after the other. Called once an attempt.
@@ -29,9 +37,10 @@ const accused = ({ failed_node: failed, nodes }: FailedStart): string | null =>
 export async function noteFailedStart(tx: Runner, failed: FailedStart, cause: EndCause): Promise<void> {
   const name = accused(failed);
   if (name === null || cause === 'node-lost') return;
+  const suspect = await suspectOf(tx, failed.id);
   const node = await tx.first<NodeRow>(sql`
-    UPDATE nodes n SET failed_starts = n.failed_starts || to_jsonb(${failed.id}::text)
-    FROM resource_groups g WHERE n.name = ${name} AND g.name = n.group_name AND NOT n.failed_starts ? ${failed.id}::text
+    UPDATE nodes n SET failed_starts = n.failed_starts || to_jsonb(${suspect}::text)
+    FROM resource_groups g WHERE n.name = ${name} AND g.name = n.group_name AND NOT n.failed_starts ? ${suspect}::text
     RETURNING n.name, n.group_name, n.cordoned, n.failed_starts, (g.policy->>'blackHoleFailures')::int AS most`);
   if (node === undefined || node.cordoned || node.most === 0 || node.failed_starts.length < node.most) return;
   const last = `the last by ${cause}${failed.message === null ? '' : `: ${failed.message}`}`;
