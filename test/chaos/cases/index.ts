@@ -2,6 +2,7 @@ import type { ChaosCase } from '../support/chaos-case.js';
 import { apiAndStorageCases } from './api-and-storage.js';
 import { cancellationCases } from './cancellations.js';
 import { controlWorkerCases } from './control-worker.js';
+import { deploymentCases } from './deployments.js';
 import { dockerCases } from './docker.js';
 import { durableTimerCases } from './durable-timers.js';
 import { engineCases } from './engines.js';
@@ -31,4 +32,5 @@ export const CASES: readonly ChaosCase[] = [
   ...modelOutageCases,
   ...modelPoolCases,
   ...modelStormCases,
+  ...deploymentCases,
 ];
