@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
+import type { ModelClaim, Pool } from '../../../contract/index.js';
 import { type ChangeOptions, changeOf } from '../../claim-fields.js';
 import { usageError } from '../../cli-error.js';
 import { action } from '../../command-context.js';
+import { formatBytes } from '../../format-amounts.js';
 import { MODEL } from '../../model-columns.js';
 import { settledModel } from '../../until-model-serves.js';
 import { withFigures } from './claim.js';
@@ -15,8 +17,10 @@ export function registerModelChange(model: Command): void {
     .argument('<name>', 'model name or id')
     .action(
       action(async ({ client, out }, { args: [name = ''] }) => {
-        const asked = await (await client()).models.sleep(name);
-        await out.done(asked, MODEL, 'asked to sleep; a request wakes it');
+        const berth = await client();
+        const asked = await berth.models.sleep(name);
+        const pool = await berth.pools.get(asked.pool);
+        await out.done(asked, MODEL, `asked to sleep; ${howItSleeps(asked, pool)}`);
       }),
     );
   model
@@ -63,4 +67,15 @@ function registerSet(model: Command): void {
         await out.done(changed, MODEL, `set; all of it: berth model get ${name}`);
       }),
     );
+}
+
+/** A sleeper's weights stay in the host memory of its member: one that they may never fit is not put to sleep. */
+function howItSleeps(
+  { maximumFootprintBytes, gpusPerInstance, modelName }: ModelClaim,
+  { name, member: { memoryBytes } }: Pool,
+): string {
+  const weightsBytes = maximumFootprintBytes * gpusPerInstance;
+  if (weightsBytes <= memoryBytes) return 'a request wakes it';
+  const sizes = `its weights may take ${formatBytes(weightsBytes)} of host memory, and a member of ${name} has ${formatBytes(memoryBytes)}`;
+  return `but ${modelName} cannot sleep here: ${sizes} (berth pool create --mem)`;
 }
