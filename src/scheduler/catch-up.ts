@@ -15,7 +15,11 @@ export function catchUp(preemption: Preemption): void {
   const hasStops = pass.stops.length > preemption.seenStops;
   const stopped = takeInStops(preemption);
   const dropped = pass.droppedHolds.slice(preemption.seenDrops);
-  for (const sessionId of dropped) if (book !== null) noteDropped(book, sessionId);
+  // Who got other room since is counted with that.
+  const placed = new Set<string>(dropped.length === 0 ? [] : pass.placed.map(({ sessionId }) => sessionId));
+  for (const sessionId of dropped) {
+    if (book !== null && !placed.has(sessionId) && !pass.heldRooms.has(sessionId)) noteDropped(book, sessionId);
+  }
   if (dropped.length > 0) inVain.clear();
   // Whom a guaranteed project still lends depends on who of it was told to end.
   if (dropped.length > 0 || (hasStops && book !== null)) offers.clear();

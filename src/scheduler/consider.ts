@@ -14,7 +14,7 @@ import { makeRoom } from './make-room.js';
 import { wakeAt } from './moments.js';
 import type { Pass } from './pass.js';
 import { placeNow, shapeOf } from './place-now.js';
-import { noteRoom } from './preemption.js';
+import { noteNoRoom, noteRoom } from './preemption.js';
 import {
   type Amounts,
   amountsOf,
@@ -47,6 +47,9 @@ export function consider(pass: Pass, session: SnapshotPending): void {
   const own = ownRoom(pass, session);
   if (own === 'entered') return;
   if (own !== null) return waitForVictims(pass, session, { told: own, requested });
+
+  const guaranteed = guaranteedToOthers(pass, session);
+  if (guaranteed !== null) return wait(pass, session, neverRefusal(pass.standing, demand) ?? guaranteed);
 
   const shape = shapeOf(pass, demand);
   const attempt = placeNow(pass, session, { demand, shape });
@@ -108,7 +111,10 @@ function takeGuaranteed(pass: Pass, session: SnapshotPending): boolean {
 export const keptBack = (pass: Pass, session: SnapshotPending, requested: Amounts): Refusal | null =>
   heldBack({ group: pass.base.group, clock: pass.clock }, session) ??
   quotaRefusal(pass, session, requested) ??
-  (pass.preemption?.book ? guaranteeRefusal(pass.preemption.book, session) : null);
+  guaranteedToOthers(pass, session);
+
+const guaranteedToOthers = ({ preemption }: Pass, session: SnapshotPending): Refusal | null =>
+  preemption === null || preemption.book === null ? null : guaranteeRefusal(preemption.book, session);
 
 function ended(pass: Pass, session: SnapshotPending): boolean {
   const held = pass.heldRooms.get(session.id);
@@ -126,6 +132,7 @@ function giveUpRoom(pass: Pass, sessionId: SnapshotPending['id']): void {
   dropRoom(pass.ranking, held);
   pass.heldRooms.delete(sessionId);
   pass.droppedHolds.push(sessionId);
+  if (pass.preemption !== null) noteNoRoom(pass.preemption, sessionId);
   if (pass.backfill !== null) releaseInTime(pass.backfill.timeline, sessionId);
   // There is room again: what found none before may find some, and those ahead in the next pass.
   pass.fullShapes.clear();
@@ -191,13 +198,14 @@ function wait(pass: Pass, session: SnapshotPending, told: Told): void {
   });
 }
 
-/** What room is kept for counts as used from now on: nobody behind takes the quota that it will be entered with. */
+/** What room is kept for counts as used from now on: nobody behind takes the quota, or the guarantee, that it will be entered with. */
 function waitForVictims(
   pass: Pass,
   session: SnapshotPending,
   { told, requested }: { readonly told: Told; readonly requested: Amounts },
 ): void {
   charge(pass.quotas, session, requested);
+  if (pass.preemption !== null) noteRoom(pass.preemption, session);
   wait(pass, session, told);
 }
 

@@ -4,7 +4,7 @@ import type { Snapshot, SnapshotPending, SnapshotRunning } from '../contract/sna
 import type { ExpectedStart } from '../contract/why.js';
 import { budgetRule, byStart } from './budget-rule.js';
 import type { FairShare } from './fair-share.js';
-import { type GuaranteeBook, guaranteeBook, notePromised } from './guarantee-book.js';
+import { type GuaranteeBook, guaranteeBook, noteDropped, notePromised } from './guarantee-book.js';
 import { isEntitled, reclaimRule } from './guarantee-reclaim.js';
 import { msOf } from './moments.js';
 import type { Ranking } from './ranking.js';
@@ -141,7 +141,12 @@ export function ruleFor(preemption: Preemption, session: SnapshotPending): Victi
   return reclaimRule({ book, requester: session, policy, compare });
 }
 
-/** To be called for each session that this pass places: it counts against the guarantees of others. Twice is once. */
+/** To be called for each session that this pass places, or that keeps its held room: it counts against the guarantees of others. Twice is once. */
 export function noteRoom({ book }: Preemption, session: SnapshotPending): void {
   if (book !== null) notePromised(book, session);
+}
+
+/** Its hold was given up; it may get other room later in the pass. */
+export function noteNoRoom({ book }: Preemption, sessionId: string): void {
+  if (book !== null) noteDropped(book, sessionId);
 }

@@ -245,6 +245,27 @@ describe('a project behind somebody who blocks the queue', () => {
   });
 });
 
+describe('a pass', () => {
+  const planned = (snap: Snapshot, pending: Snapshot['pending']) => planPass({ ...snap, pending }, NOW);
+
+  test('lends nothing to firm work, says so, and goes on with those behind it', () => {
+    const behind = session(101, { kernels: [slots(1, 1, 4)] });
+    const plan = planned(world([guaranteed('nlp', 4)]), [asks(5, FIRM), behind]);
+    expect(plan.waiting).toMatchObject([{ sessionId: sessionId(100), reason: 'guaranteed_share' }]);
+    expect(plan.placed.map(({ sessionId: id }) => id)).toEqual([behind.id]);
+  });
+
+  test('promises what is guaranteed once: who holds its room already counts against it', () => {
+    const lent = [on(1, [0, 2], { goneBy: at(1) }), on(2, [2, 6])];
+    const holder = session(99, { ...nlp, kernels: [slots(1, 1, 2)] });
+    const hold = { sessionId: holder.id, since: NOW, victims: [sessionId(1)], kernels: on(1, [0, 2]).kernels };
+    const snap = world([guaranteed('nlp', 2)], { sessions: lent, holds: [hold] });
+    const plan = planned(snap, [holder, asks(1, nlp)]);
+    expect(plan.stops).toEqual([]);
+    expect(plan.waiting.map(({ reason }) => reason)).toEqual(['waiting_for_victims', 'insufficient_capacity']);
+  });
+});
+
 describe('what is guaranteed to deployments', () => {
   const replicas = (gpuCount: number, projectId = ''): Guarantee => ({
     ...{ projectId, project: projectId, gpuCount, returnSeconds: 60 },

@@ -20,14 +20,16 @@ type Choose = ReturnType<typeof chooser>;
 
 function arrival(n: number, choose: Choose): SnapshotPending {
   const gpus = choose([1, 1, 2, 4]);
+  const isReplica = choose([true, false, false, false]);
   return session(n, {
+    kind: isReplica ? 'inference' : 'batch',
     kernels: Array.from({ length: choose([1, 1, 1, 2]) }, () => slots(1, 1, gpus)),
     clusterMode: choose(['single-node', 'multi-node'] as const),
     priority: choose([0, 10, 20, 30, 40]),
     minRuntimeSeconds: choose([0, 0, 60, 600]),
     maxRuntimeSeconds: choose([null, 700, 3600]),
     gracePeriodSeconds: choose([0, 5, 60]),
-    preemptible: choose([true, true, true, false]),
+    preemptible: !isReplica && choose([true, true, true, false]),
     projectId: choose(['prj_vision', 'prj_nlp']),
   });
 }
@@ -38,6 +40,7 @@ interface Given {
   readonly mode: 'requeue' | 'terminate';
   readonly order: 'newest' | 'oldest' | 'least-lost-work';
   readonly guaranteed: number;
+  readonly reserved: number;
 }
 
 const given: fc.Arbitrary<Given> = fc.record({
@@ -46,14 +49,18 @@ const given: fc.Arbitrary<Given> = fc.record({
   mode: fc.constantFrom('requeue', 'terminate'),
   order: fc.constantFrom('newest', 'oldest', 'least-lost-work'),
   guaranteed: fc.constantFrom(0, 0, 2, 4, 8),
+  reserved: fc.constantFrom(0, 0, 2, 4),
 });
 
-function worldAfter({ seed, backfill, mode, order, guaranteed }: Given): PreemptionWorld {
-  const guarantee = { projectId: 'prj_nlp', project: 'nlp', gpuCount: guaranteed, returnSeconds: 120 };
+function worldAfter({ seed, backfill, mode, order, guaranteed, reserved }: Given): PreemptionWorld {
+  const guarantees: Snapshot['guarantees'] = [
+    { projectId: 'prj_nlp', project: 'nlp', gpuCount: guaranteed, returnSeconds: 120 },
+    { projectId: '', project: '', kind: 'inference', gpuCount: reserved, returnSeconds: 30 },
+  ];
   const world = new PreemptionWorld(
     ['a', 'b', 'c'].map((name) => node(name, { gpus: 4, cpu: 8 })),
     { backfill, preemption: preemptionPolicy({ mode, order }) },
-    guaranteed === 0 ? [] : [guarantee],
+    guarantees.filter(({ gpuCount }) => gpuCount > 0),
   );
   const choose = chooser(seed);
   for (let n = 0; n < STEPS; n += 1) {
@@ -65,7 +72,7 @@ function worldAfter({ seed, backfill, mode, order, guaranteed }: Given): Preempt
   return world;
 }
 
-test('nobody protected is stopped, held room is nobody else’s, and every stop has a point', () => {
+test('nobody protected is stopped, held room is nobody else’s, what is guaranteed is never taken by what cannot be gone in time, and every stop has a point', () => {
   let stops = 0;
   fc.assert(
     fc.property(given, (each) => {

@@ -19,6 +19,12 @@ interface Run {
   then: StopOrder['then'];
 }
 
+type Firmness = Pick<SnapshotPending, 'preemptible' | 'minRuntimeSeconds' | 'gracePeriodSeconds'>;
+const isFirm = ({ preemptible, minRuntimeSeconds, gracePeriodSeconds }: Firmness, returnSeconds: number): boolean =>
+  !preemptible || minRuntimeSeconds + gracePeriodSeconds > returnSeconds;
+const gpusOf = ({ kernels }: Pick<SnapshotRunning, 'kernels'>): number =>
+  kernels.reduce((sum, { deviceIds }) => sum + deviceIds.length, 0);
+
 /**
  * A ledger with a clock that carries plans out: sessions start a while after their placement, those that are told to end
  * leave within their grace period, and go back to the queue with their place. Every promise is checked when it is made.
@@ -95,6 +101,40 @@ export class PreemptionWorld {
       this.holds.push({ sessionId, since: this.at(this.nowMs), victims, kernels });
     }
     for (const placed of plan.placed) this.place(placed);
+    this.checkGuarantees(before.pending);
+  }
+
+  /**
+   * By its own count: what holders are guaranteed, or have in work that cannot be gone in time (held room counts as its
+   * holder's work), is together no more than there is. Nothing is promised twice.
+   */
+  private checkGuarantees(asked: readonly SnapshotPending[]): void {
+    const holderOf = ({ kind, projectId }: Pick<SnapshotPending, 'kind' | 'projectId'>): string =>
+      kind === 'inference' && this.guarantees.some((each) => each.kind === 'inference') ? 'deployments' : projectId;
+    const gpus = this.nodes.reduce((sum, { devices }) => sum + devices.length, 0);
+    for (const { returnSeconds } of this.guarantees) {
+      const sums = new Map<string, number>();
+      const add = (holder: string, count: number): unknown => sums.set(holder, (sums.get(holder) ?? 0) + count);
+      for (const { running } of this.runs)
+        if (this.staysLonger(running, returnSeconds)) add(holderOf(running), gpusOf(running));
+      for (const hold of this.holds) {
+        const session = asked.find(({ id }) => id === hold.sessionId);
+        if (session !== undefined && isFirm(session, returnSeconds)) add(holderOf(session), gpusOf(hold));
+      }
+      for (const each of this.guarantees.filter((other) => other.returnSeconds <= returnSeconds)) {
+        const holder = each.kind === 'inference' ? 'deployments' : each.projectId;
+        sums.set(holder, Math.max(sums.get(holder) ?? 0, each.gpuCount));
+      }
+      const promised = [...sums.values()].reduce((total, count) => total + count, 0);
+      expect(promised, `within ${returnSeconds} s: ${JSON.stringify([...sums])}`).toBeLessThanOrEqual(gpus);
+    }
+  }
+
+  private staysLonger(running: SnapshotRunning, returnSeconds: number): boolean {
+    if (running.goneBy !== null) return Date.parse(running.goneBy) - this.nowMs > returnSeconds * 1000;
+    if (running.startedAt === null) return isFirm(running, returnSeconds);
+    const endMs = Date.parse(running.startedAt) + running.minRuntimeSeconds * 1000;
+    return isFirm({ ...running, minRuntimeSeconds: Math.max(0, (endMs - this.nowMs) / 1000) }, returnSeconds);
   }
 
   private dropHold(sessionId: string, isGivenUp: boolean): void {
