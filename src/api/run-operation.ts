@@ -4,6 +4,7 @@ import {
   newApiKeyId,
   newBudgetId,
   newClaimId,
+  newDeploymentTokenId,
   newDomainId,
   newFolderId,
   newInvitationId,
@@ -32,6 +33,7 @@ const MINT: Readonly<Partial<Record<OperationId, () => string>>> = {
   createUser: newUserId,
   createKey: newApiKeyId,
   createModelClaim: newClaimId,
+  createDeploymentToken: newDeploymentTokenId,
 };
 /** Their handlers are safe beside themselves: a second one joins the first. */
 const JOINS_RUNNING: ReadonlySet<OperationId> = new Set([

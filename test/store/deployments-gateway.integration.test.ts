@@ -83,6 +83,11 @@ describe('tokens of a deployment', () => {
     const kept = token('ci');
     expect(await deployments.createToken('chat', kept, 'admin')).toMatchObject({ name: 'ci', createdBy: 'admin' });
     expect(await deployments.createToken('chat', kept, 'admin')).toMatchObject({ id: kept.id });
+    expect(await deployments.createToken('chat', { ...kept, hash: hashOf('again') }, 'admin')).toMatchObject({
+      id: kept.id,
+    });
+    expect((await routeOf(chat.id))?.tokens.map(({ hash }) => hash)).toEqual([hashOf('again')]);
+    await deployments.createToken('chat', kept, 'admin');
     expect(await deployments.createToken('chat', token('ci'), 'admin')).toMatchObject({
       problem: 'refused',
       field: 'name',

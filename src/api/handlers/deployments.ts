@@ -1,5 +1,4 @@
 import type { Deployment, DeploymentToken, OperationId, Principal } from '../../contract/index.js';
-import { newDeploymentTokenId } from '../../platform/ids.js';
 import { newDeploymentToken } from '../../platform/tokens.js';
 import type { DeploymentProblem } from '../../store/deployment-store.js';
 import { applyDeployment } from '../apply-deployment.js';
@@ -93,12 +92,12 @@ const MS = 1000;
 function tokenHandlers(deps: ApiDeps): Handlers<Extract<OperationId, Tokens>> {
   const { deployments } = deps.store;
   return {
-    async createDeploymentToken({ params, body }, { principal }) {
+    async createDeploymentToken({ params, body }, { principal, resourceId }) {
       const { id, name } = await see(deps, params.name, principal);
       const { secret, hash } = newDeploymentToken();
       const { expiresInSeconds } = body;
       const expiresAt = expiresInSeconds === null ? null : new Date(Date.now() + expiresInSeconds * MS).toISOString();
-      const token = { id: newDeploymentTokenId(), name: body.name, hash, expiresAt };
+      const token = { id: resourceId, name: body.name, hash, expiresAt };
       const made = await deployments.createToken(id, token, principal.actingUserName);
       return { ...mustBeDone<DeploymentToken>(made, name), token: secret };
     },

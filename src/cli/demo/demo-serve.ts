@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { connectDocker } from '../../docker/connect.js';
-import { type Client, NotFoundError } from '../../sdk/index.js';
+import type { Client } from '../../sdk/index.js';
 import { CliError, usageError } from '../cli-error.js';
 import type { DemoOptions } from './demo-options.js';
 import { isState } from './expectations.js';
 import { gatewayUrlOf } from './gateway-url.js';
 import { type Play, perform } from './play.js';
-import { DEPLOYMENT, ServeStage } from './serve-stage.js';
+import { DEPLOYMENT, ignoreMissing, removeService, ServeStage } from './serve-stage.js';
 import { serveSteps } from './serve-steps.js';
 import type { Stage } from './stage.js';
 import { outputOf, until } from './watch-use.js';
@@ -67,7 +67,8 @@ async function act({ options, stage, bob }: Scene): Promise<void> {
         .toArray()
         .catch(() => []),
     );
-    await removeAll(bob, folder);
+    await removeService(bob);
+    await bob.folders.delete(folder).catch(ignoreMissing);
   }
 }
 
@@ -105,17 +106,4 @@ async function killAtEngine(sessionId: string): Promise<void> {
   const [container] = found;
   if (container === undefined) throw new CliError(`the container of ${sessionId} is not on this machine's engine`);
   await docker.getContainer(container.Id).kill();
-}
-
-/** Safe at any point: what is not there is gone already. */
-async function removeAll(bob: Client, folder: string): Promise<void> {
-  const ignored = (error: unknown): undefined => {
-    if (!(error instanceof NotFoundError)) throw error;
-  };
-  await bob.deployments.remove(DEPLOYMENT).catch(ignored);
-  await until('the deployment has ended', async () => {
-    const found = await bob.deployments.get(DEPLOYMENT).catch(ignored);
-    return found === undefined || found.state === 'ENDED' ? true : undefined;
-  });
-  await bob.folders.delete(folder).catch(ignored);
 }

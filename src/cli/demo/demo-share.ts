@@ -1,13 +1,12 @@
 import type { ApplyDeploymentInput, Deployment } from '../../contract/index.js';
-import { type Client, NotFoundError } from '../../sdk/index.js';
+import type { Client } from '../../sdk/index.js';
 import { usageError } from '../cli-error.js';
 import type { DemoOptions } from './demo-options.js';
 import { gpusInUse, isState, waitsForCapacity } from './expectations.js';
 import type { People } from './people.js';
 import { type Play, perform, RUNS_UNTIL_STOPPED } from './play.js';
-import { DEPLOYMENT, ServeStage } from './serve-stage.js';
+import { DEPLOYMENT, removeService, ServeStage } from './serve-stage.js';
 import type { Stage } from './stage.js';
-import { until } from './watch-use.js';
 import { withPolicy } from './with-policy.js';
 
 const GPUS = 8;
@@ -137,15 +136,3 @@ const service = (image: string): Omit<ApplyDeploymentInput, 'project' | 'group'>
     gracePeriodSeconds: 1,
   },
 });
-
-/** Safe at any point: what is not there is gone already. */
-async function removeService(sam: Client): Promise<void> {
-  const ignored = (error: unknown): undefined => {
-    if (!(error instanceof NotFoundError)) throw error;
-  };
-  await sam.deployments.remove(DEPLOYMENT).catch(ignored);
-  await until('the service has ended', async () => {
-    const found = await sam.deployments.get(DEPLOYMENT).catch(ignored);
-    return found === undefined || found.state === 'ENDED' ? true : undefined;
-  });
-}

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ApplyDeploymentInput, Deployment } from '../../contract/index.js';
-import type { Client } from '../../sdk/index.js';
+import { type Client, NotFoundError } from '../../sdk/index.js';
 import { CliError } from '../cli-error.js';
 import type { DemoOptions } from './demo-options.js';
 import { type EndpointAnswer, ServeClient } from './serve-client.js';
+import { until } from './watch-use.js';
 
 export const DEPLOYMENT = 'bob-chat';
 const LOOK_MILLISECONDS = 100;
@@ -111,4 +112,17 @@ const textOf = ({ state, replicasWanted, replicasLive, replicasServing, replicas
     .filter(({ route }) => route !== 'ENDED')
     .map(({ revision, route }) => `r${revision} ${route}`);
   return `${state}: wanted ${replicasWanted}, live ${replicasLive}, serving ${replicasServing} (${routes.join(', ') || 'no replica'})`;
+};
+
+/** Safe at any point: what is not there is gone already. */
+export async function removeService({ deployments }: Client): Promise<void> {
+  await deployments.remove(DEPLOYMENT).catch(ignoreMissing);
+  await until('the deployment has ended', async () => {
+    const found = await deployments.get(DEPLOYMENT).catch(ignoreMissing);
+    return found === undefined || found.state === 'ENDED' ? true : undefined;
+  });
+}
+
+export const ignoreMissing = (error: unknown): undefined => {
+  if (!(error instanceof NotFoundError)) throw error;
 };

@@ -12,7 +12,10 @@ type NewToken = Parameters<DeploymentStore['createToken']>[1];
 const TOKEN = sql`o.id, o.name, o.created_by AS "createdBy", o.created_at AS "createdAt", o.expires_at AS "expiresAt"`;
 const stands = sql`o.revoked_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > now())`;
 
-/** Only its hash is kept. With the id of one that is there it makes no second one. */
+/**
+ * Only its hash is kept. With the id of one that is there it makes no second one, and the secret is the later one: a request that is
+ * made again has told nobody the first.
+ */
 export async function createToken(
   tx: Runner,
   reference: string,
@@ -25,10 +28,13 @@ export async function createToken(
   const same = await tx.first(sql`
     SELECT 1 FROM deployment_tokens o WHERE o.deployment_id = ${deploymentId} AND o.name = ${token.name} AND o.id <> ${token.id} AND ${stands}`);
   if (same !== undefined) return refused('name', `it has a token ${token.name} already`);
-  const made = await tx.run(sql`
-    INSERT INTO deployment_tokens (id, deployment_id, name, hash, created_by, expires_at)
-    VALUES (${token.id}, ${deploymentId}, ${token.name}, ${token.hash}, ${actor}, ${token.expiresAt}::timestamptz) ON CONFLICT (id) DO NOTHING`);
-  if (made > 0) {
+  const made = await tx.first<{ is_new: boolean }>(sql`
+    INSERT INTO deployment_tokens AS o (id, deployment_id, name, hash, created_by, expires_at)
+    VALUES (${token.id}, ${deploymentId}, ${token.name}, ${token.hash}, ${actor}, ${token.expiresAt}::timestamptz)
+    ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, expires_at = excluded.expires_at
+      WHERE o.deployment_id = excluded.deployment_id AND o.revoked_at IS NULL
+    RETURNING xmax = 0 AS is_new`);
+  if (made?.is_new === true) {
     const message = `token ${token.name} was made`;
     await recordDeploymentEvent(tx, { deploymentId, kind: 'token', message, data: { id: token.id }, actor });
   }
