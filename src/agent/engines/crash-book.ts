@@ -32,18 +32,37 @@ const HALF_WRITTEN = '.new';
 export async function openCrashBook(dir: string): Promise<CrashBook> {
   await mkdir(dir, { recursive: true });
   const known = await readAll(dir);
+  const saves = new Map<string, Promise<void>>();
+
+  /** One at a time an engine, since two may see one crash; each leaves the disk as it is known by then. */
+  const save = async (instanceId: string): Promise<void> => {
+    const before = saves.get(instanceId) ?? Promise.resolve();
+    const saved = before.catch(() => undefined).then(() => write(join(dir, instanceId), known.get(instanceId)));
+    saves.set(instanceId, saved);
+    try {
+      await saved;
+    } finally {
+      if (saves.get(instanceId) === saved) saves.delete(instanceId);
+    }
+  };
+
   return {
     of: (instanceId) => known.get(instanceId) ?? NONE,
-    put: async (instanceId, history) => {
+    put: (instanceId, history) => {
       known.set(instanceId, history);
-      const path = join(dir, instanceId);
-      await writeFile(`${path}${HALF_WRITTEN}`, JSON.stringify(history));
-      await rename(`${path}${HALF_WRITTEN}`, path);
+      return save(instanceId);
     },
     remove: async (instanceId) => {
-      if (known.delete(instanceId)) await rm(join(dir, instanceId), { force: true });
+      if (known.delete(instanceId)) await save(instanceId);
     },
   };
+}
+
+/** Half a file is never read. */
+async function write(path: string, history: CrashHistory | undefined): Promise<void> {
+  if (history === undefined) return rm(path, { force: true });
+  await writeFile(`${path}${HALF_WRITTEN}`, JSON.stringify(history));
+  await rename(`${path}${HALF_WRITTEN}`, path);
 }
 
 async function readAll(dir: string): Promise<Map<string, CrashHistory>> {

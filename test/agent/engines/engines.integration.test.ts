@@ -21,7 +21,7 @@ afterAll(async () => {
   expect(violations).toEqual([]);
 });
 
-const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 10_000, interval: 30 });
+const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 30_000, interval: 30 });
 const seq = 1;
 const start = (instanceId: string) => member.run('startEngine', { instanceId, seq });
 const sleep = (instanceId: string) => member.run('sleepEngine', { instanceId, seq });
@@ -116,7 +116,8 @@ describe('limits', () => {
 
 describe('a crash', () => {
   test('is told, and the engine is started again under its limit; its neighbour goes on', async () => {
-    const [a, b] = [await started(), await started()];
+    // it takes longer than the time between two looks, so that one sees it come back
+    const [a, b] = [await started(['--simulated-start-seconds', '1']), await started()];
     const before = await containerOf(b.id);
     await limits('lower', 40, [[a.id, GIB]]);
     await member.tell(a.port, { crash: true });

@@ -45,6 +45,20 @@ test('crashes are known to the next agent, each run once; half-written and unrea
   }
 });
 
+test('two that write the crashes of one engine at once disturb neither; what was known last stands, also after a removal', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'berth-crashes-'));
+  try {
+    const book = await openCrashBook(dir);
+    const crashes = [{ atMs: Date.now(), run: 'r' }];
+    await Promise.all([1, 2, 3, 4, 5].map((restarts) => book.put('a', { restarts, crashes })));
+    expect((await openCrashBook(dir)).of('a').restarts).toBe(5);
+    await Promise.all([book.put('a', { restarts: 6, crashes }), book.remove('a')]);
+    expect(await readdir(dir)).toEqual([]);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+});
+
 test('the driver’s own reserve is not usable; a process whose memory is not told is not known', () => {
   const usable = parseUsable('GPU-1, 97871, 558\nGPU-2, [N/A], [N/A]\nGPU-3, 1024, [N/A]\n');
   expect([...usable]).toEqual([
