@@ -141,12 +141,22 @@ export const snapshotRunningSchema = z.object({
   kernels: z.array(snapshotRoomSchema).min(1),
 });
 
+const snapshotWaiterSchema = z.object({
+  kind: sessionKindSchema,
+  projectId: z.string(),
+  preemptible: z.boolean(),
+  minRuntimeSeconds: z.number(),
+  gracePeriodSeconds: z.number(),
+});
+
 /** Room that is kept for a waiting session while those that were stopped for it leave. Nobody else is placed on it. */
 export const snapshotHoldSchema = z.object({
   sessionId: sessionIdSchema,
   since: timestampSchema,
   victims: z.array(sessionIdSchema),
   kernels: z.array(snapshotRoomSchema).min(1),
+  /** Who waits, as guarantees count it; left out: as in `pending`. The queue comes in pages, and holds count before it. */
+  waiter: snapshotWaiterSchema.optional(),
 });
 
 /** Guaranteed GPUs of this group: of a project, with its id, or of deployments (`kind`), of all projects where both are ''. */

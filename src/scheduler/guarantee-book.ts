@@ -38,10 +38,10 @@ interface Promised {
 
 export type Firmness = Pick<SnapshotPending, 'preemptible' | 'minRuntimeSeconds' | 'gracePeriodSeconds'>;
 
-/** Of a hold whose holder the pass has not reached yet. */
+/** Of a hold of which nobody knows who waits for it. */
 const UNKNOWN: Firmness = { preemptible: false, minRuntimeSeconds: 0, gracePeriodSeconds: 0 };
 
-/** null where nothing is guaranteed. Held room is nobody's and firm until its holder is reached. */
+/** null where nothing is guaranteed. Held room is its holder's from the start: who comes first may not count on it. */
 export function guaranteeBook(
   base: Pick<Snapshot, 'nodes' | 'running' | 'guarantees' | 'holds'>,
   nowMs: number,
@@ -62,8 +62,10 @@ export function guaranteeBook(
   };
   const openNames = new Set(open.map(({ name }) => name));
   for (const session of base.running) countRunning(book, session, { openNames, nowMs });
-  for (const { sessionId, kernels } of base.holds)
-    promise(book, sessionId, { holder: '', gpus: devicesOf({ kernels }), firmness: UNKNOWN });
+  for (const { sessionId, kernels, waiter } of base.holds) {
+    const holder = waiter === undefined ? '' : holderOf(book, waiter);
+    promise(book, sessionId, { holder, gpus: devicesOf({ kernels }), firmness: waiter ?? UNKNOWN });
+  }
   return book;
 }
 

@@ -30,14 +30,15 @@ export function reclaimRule({ book, requester, policy, compare }: Reclaim): Vict
   const guarantee = book.guarantees.get(holder);
   const whose = guarantee === undefined ? holder : guaranteedTo(guarantee);
   const share = `${guarantee?.gpuCount ?? 0} GPU guaranteed to ${whose}`;
-  const isLent = ({ session, gpuCount }: Candidate): boolean => gpuCount > 0 && holderOf(book, session) !== holder;
+  const isOfOthers = ({ session, gpuCount }: Candidate): boolean => gpuCount > 0 && holderOf(book, session) !== holder;
   return {
     key: `reclaim:${holder}:${policy?.key ?? ''}`,
-    mayStop: (candidate) => isLent(candidate) || (policy?.mayStop(candidate) ?? false),
+    takesBack: true,
+    mayStop: (candidate) => isOfOthers(candidate) || (policy?.mayStop(candidate) ?? false),
     compare,
     whom: `on what is lent of the ${share}${policy === null ? '' : `, or ${policy.whom}`}`,
     because: (candidate) =>
-      isLent(candidate) ? `it runs on what is lent of the ${share}` : (policy?.because(candidate) ?? ''),
+      isOfOthers(candidate) ? `it runs on what is lent of the ${share}` : (policy?.because(candidate) ?? ''),
   };
 }
 
@@ -46,48 +47,69 @@ export interface Sheltered {
   readonly closed: readonly Candidate[];
 }
 
+interface Asking {
+  readonly session: Pick<SnapshotPending, 'kind' | 'projectId'>;
+  readonly rule: Pick<VictimRule, 'takesBack'>;
+}
+
 /**
- * Who is within its own guarantee loses nothing to others. In the given order each candidate of a guaranteed holder is open as
- * long as those before it leave the holder more than it is guaranteed.
+ * Who is within its own guarantee loses nothing to others: in the given order a candidate of a guaranteed holder is open as long as
+ * those that are open already and it may go together.
  */
-export function shelter(
-  book: GuaranteeBook | null,
-  candidates: readonly Candidate[],
-  requester: Pick<SnapshotPending, 'kind' | 'projectId'>,
-): Sheltered {
+export function shelter(book: GuaranteeBook | null, candidates: readonly Candidate[], asking: Asking): Sheltered {
   if (book === null) return { open: candidates, closed: [] };
-  const asking = holderOf(book, requester);
-  const lent = new Map<Holder, number>();
+  const own = holderOf(book, asking.session);
+  const taken = new Map<Holder, Taken>();
   const open: Candidate[] = [];
   const closed: Candidate[] = [];
   for (const candidate of candidates) {
-    const { session, gpuCount } = candidate;
-    const holder = holderOf(book, session);
-    const guarantee = holder === asking ? undefined : book.guarantees.get(holder);
-    if (guarantee === undefined || gpuCount === 0) {
+    const holder = holderOf(book, candidate.session);
+    if (holder === own || candidate.gpuCount === 0 || !book.guarantees.has(holder)) {
       open.push(candidate);
       continue;
     }
-    const left = lent.get(holder) ?? (book.use.get(holder) ?? 0) - guarantee.gpuCount;
-    (left > 0 ? open : closed).push(candidate);
-    lent.set(holder, left > 0 ? left - gpuCount : left);
+    const more = withOneMore(taken.get(holder), candidate.gpuCount);
+    const mayGo = isLent(book, holder, { taken: more, asking });
+    (mayGo ? open : closed).push(candidate);
+    if (mayGo) taken.set(holder, more);
   }
   return { open, closed };
 }
 
-/** Whether some order of these victims leaves each guaranteed holder above its guarantee until its last one is taken. */
-export function spares(
-  book: GuaranteeBook,
-  victims: readonly Candidate[],
-  requester: Pick<SnapshotPending, 'kind' | 'projectId'>,
-): boolean {
-  const asking = holderOf(book, requester);
-  for (const [holder, guarantee] of book.guarantees) {
-    if (holder === asking) continue;
-    const gpus = victims.filter(({ session }) => holderOf(book, session) === holder).map((each) => each.gpuCount);
-    const sum = gpus.reduce((total, each) => total + each, 0);
-    const lent = (book.use.get(holder) ?? 0) - guarantee.gpuCount;
-    if (sum > 0 && sum - Math.max(...gpus) >= lent) return false;
+/** Whether these victims may go together. */
+export function spares(book: GuaranteeBook, victims: readonly Candidate[], asking: Asking): boolean {
+  const own = holderOf(book, asking.session);
+  const taken = new Map<Holder, Taken>();
+  for (const { session, gpuCount } of victims) {
+    const holder = holderOf(book, session);
+    if (holder !== own && gpuCount > 0 && book.guarantees.has(holder))
+      taken.set(holder, withOneMore(taken.get(holder), gpuCount));
   }
-  return true;
+  return [...taken].every(([holder, each]) => isLent(book, holder, { taken: each, asking }));
+}
+
+/** GPUs of victims of one holder: in sum, of the smallest, of the largest. */
+interface Taken {
+  readonly sum: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+const withOneMore = (taken: Taken | undefined, gpus: number): Taken =>
+  taken === undefined
+    ? { sum: gpus, least: gpus, most: gpus }
+    : { sum: taken.sum + gpus, least: Math.min(taken.least, gpus), most: Math.max(taken.most, gpus) };
+
+/**
+ * All but the last of them leave the holder more than it is guaranteed; the last may straddle the limit. For one that takes back
+ * what it is guaranteed the last is the largest. For others it is each of them: none could take its GPUs back as guaranteed,
+ * and stop in its turn who stopped it.
+ */
+function isLent(
+  book: GuaranteeBook,
+  holder: Holder,
+  { taken, asking }: { readonly taken: Taken; readonly asking: Asking },
+): boolean {
+  const lent = (book.use.get(holder) ?? 0) - (book.guarantees.get(holder)?.gpuCount ?? 0);
+  return taken.sum - (asking.rule.takesBack === true ? taken.most : taken.least) < lent;
 }

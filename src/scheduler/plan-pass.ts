@@ -29,12 +29,20 @@ const PLAN_SCHEMA = 'berth.plan/1' satisfies Plan['schema'];
  */
 export function planPass(snapshot: Snapshot, now: Timestamp): Plan {
   const { pending, ...base } = snapshot;
-  const pass = startPass(base, now);
+  const pass = startPass({ ...base, holds: withWaiters(base.holds, pending) }, now);
   considerPage(pass, inQueueOrder(pending));
   considerPage(pass, []);
   return finishPass(pass);
 }
 
+function withWaiters(holds: Snapshot['holds'], pending: Snapshot['pending']): Snapshot['holds'] {
+  if (holds.every(({ waiter }) => waiter !== undefined)) return holds;
+  const ids = new Set(holds.map(({ sessionId }) => sessionId));
+  const waiters = new Map(pending.filter(({ id }) => ids.has(id)).map((session) => [session.id, session]));
+  return holds.map((hold) => ({ waiter: waiters.get(hold.sessionId), ...hold }));
+}
+
+/** Each hold of a group with guarantees is to name its waiter. */
 export function startPass(given: PassBase, now: Timestamp): Pass {
   const clock = alarm(msOf(now));
   const base = baseOf(given, now);

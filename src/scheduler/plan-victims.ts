@@ -60,7 +60,7 @@ export function planVictims(
   const fit = fitOf(session, demand, closed?.names);
   if (preemption.fairShare !== null && !couldHaveRoom(preemption, rule, fit.demand)) return remembered(preemption, key);
   const offer = offerOf(preemption, session, rule);
-  const found = search(preemption, session, { fit, offer });
+  const found = search(preemption, session, { rule, fit, offer });
   if (found === null) {
     // Under fair share the claim time says when enough may be stopped.
     const none =
@@ -104,6 +104,7 @@ const nobody = (none: string): NoVictims => ({ none, earliest: null, expectedSta
 const NOT_ALLOCATED = nobody('unallocated work stops nobody');
 
 interface Look {
+  readonly rule: VictimRule;
   readonly fit: Fit;
   readonly offer: Offer;
 }
@@ -114,7 +115,7 @@ interface Found {
   readonly awaited: readonly SnapshotRunning[];
 }
 
-function search(preemption: Preemption, session: SnapshotPending, { fit, offer }: Look): Found | null {
+function search(preemption: Preemption, session: SnapshotPending, { rule, fit, offer }: Look): Found | null {
   const { open, closed, ceiling } = offer;
   if (hasRoom(ceiling, fit)) {
     const ranking = whenLeft(preemption);
@@ -127,7 +128,7 @@ function search(preemption: Preemption, session: SnapshotPending, { fit, offer }
   // A guaranteed project lends some of its sessions, whichever: those that were not the first to be offered may serve too.
   const ranking = whenLeft(preemption);
   const least = leastVictims(ranking, fit, [...open, ...closed]);
-  if (least === null || !spares(preemption.book, least.victims, session)) return null;
+  if (least === null || !spares(preemption.book, least.victims, { session, rule })) return null;
   return { least, awaited: awaitedOf(preemption, ranking, least) };
 }
 

@@ -85,11 +85,11 @@ function newOffer(preemption: Preemption, session: SnapshotPending, rule: Victim
   const stoppable = preemption.candidates
     .filter((candidate) => rule.mayStop(candidate) && !leaving.has(candidate.session.id))
     .toSorted(rule.compare);
-  const { open, closed } = shelter(book, stoppable.filter(isPast), session);
+  const { open, closed } = shelter(book, stoppable.filter(isPast), { session, rule });
   const stillProtected = stoppable.filter(({ fromMs }) => fromMs !== null && fromMs > nowMs);
   const inTime = stillProtected.toSorted((a, b) => (a.fromMs ?? 0) - (b.fromMs ?? 0));
   const starting = stoppable.filter(({ fromMs }) => fromMs === null);
-  const sheltered = shelter(book, [...open, ...inTime, ...starting], session).open.slice(open.length);
+  const sheltered = shelter(book, [...open, ...inTime, ...starting], { session, rule }).open.slice(open.length);
   return {
     ...offerOfOpen(preemption, open),
     closed,

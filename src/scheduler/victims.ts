@@ -22,6 +22,8 @@ export interface VictimRule {
   /** Without its minimum runtime, which is looked at separately. */
   readonly mayStop: (candidate: Candidate) => boolean;
   readonly compare: (a: Candidate, b: Candidate) => number;
+  /** It takes back what its holder is guaranteed. */
+  readonly takesBack?: boolean;
   /** Where it is there, `compare` goes by it, then by `byStart`; Infinity where it may not be stopped. */
   readonly rankOf?: (candidate: Candidate) => number;
   /** `of lower priority than 50 of the same user`: whom, in words. */

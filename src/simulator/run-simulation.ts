@@ -264,7 +264,8 @@ class Run {
   #keepRooms({ holds, droppedHolds }: Decisions): void {
     for (const sessionId of droppedHolds) this.#holds.delete(sessionId);
     for (const { sessionId, victims, kernels } of holds) {
-      this.#holds.set(sessionId, { sessionId, since: stampOf(this.#nowMs), victims, kernels });
+      const waiter = this.#find(sessionId).pending;
+      this.#holds.set(sessionId, { sessionId, since: stampOf(this.#nowMs), victims, kernels, waiter });
     }
   }
 

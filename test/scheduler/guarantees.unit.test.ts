@@ -46,6 +46,14 @@ const refusal = (snap: Snapshot, asker: ReturnType<typeof asks>) => {
   return book === null ? null : guaranteeRefusal(book, asker);
 };
 
+const heldFor = (waiter: ReturnType<typeof session>, gpus: number): Snapshot['holds'][number] => ({
+  sessionId: waiter.id,
+  since: NOW,
+  victims: [],
+  kernels: on(7, [0, gpus]).kernels,
+  waiter,
+});
+
 const FIRM = { minRuntimeSeconds: 3600 };
 /** Within its minimum runtime for another hour. */
 const FIRM_RUNNING: RunningShape = { minRuntimeSeconds: 7200 };
@@ -96,6 +104,18 @@ describe('lent room', () => {
       [1, FIRM],
       { holds: [{ sessionId: sessionId(7), since: NOW, victims: [], kernels: on(7, [0, 4]).kernels }] },
       true,
+    ],
+    [
+      'counts held room against the guarantee of its waiter, who is reached later',
+      [2, { ...nlp, ...FIRM }],
+      { sessions: [on(1, [4, 4], FIRM_RUNNING)], holds: [heldFor(session(7, { ...nlp, ...FIRM }), 3)] },
+      true,
+    ],
+    [
+      'counts held room of one that leaves in time as lent',
+      [4, FIRM],
+      { holds: [heldFor(session(7, { projectId: 'prj_speech' }), 4)] },
+      false,
     ],
   ];
   for (const [title, [gpus, shape], given, isRefused] of cases) {
@@ -203,6 +223,21 @@ describe('a guaranteed project takes back what it lent', () => {
     });
     expect(names(victimsFor(snap, mine(4)), snap)).toEqual(['r1', 'r2']);
     expect(names(victimsFor(snap, asks(2, { projectId: 'prj_x', priority: 99 })), snap)).toEqual([]);
+  });
+
+  test('one that straddles the limit goes whole, but for a priority not beside one that could take its GPUs back', () => {
+    const speech = { projectId: 'prj_speech', priority: 0 };
+    const snap = (...sizes: number[]) => {
+      const from = (n: number) => sizes.slice(0, n).reduce((sum, size) => sum + size, 0);
+      return world([guaranteed('speech', 4)], {
+        sessions: sizes.map((size, n) => on(n + 1, [from(n), size], { ...speech, startedAt: at(-10 - n) })),
+        preemption: { enabled: true },
+      });
+    };
+    const urgent = (gpus: number) => asks(gpus, { projectId: 'prj_x', priority: 99 });
+    expect(names(victimsFor(snap(8), urgent(4)), snap(8))).toEqual(['r1']);
+    expect(names(victimsFor(snap(1, 2, 3, 2), urgent(3)), snap(1, 2, 3, 2))).toEqual(['r1', 'r2']);
+    expect(names(victimsFor(snap(1, 4, 3), urgent(5)), snap(1, 4, 3))).toEqual([]);
   });
 
   test('whichever of its sessions serves, when the first to be offered does not', () => {

@@ -39,7 +39,7 @@ describe('a plan that stops', () => {
     const committed = await commit(ledger, await plan());
     const signals = [bob, carol].map((sessionId) => ({ sessionId, kind: 'preempt', attempt: 1 }));
     expect(committed).toMatchObject({ signals, dropped: 0 });
-    const { running, holds } = await snapshot();
+    const { running, holds, pending } = await snapshot();
     expect(running.map((one) => [one.id, one.goneBy !== null])).toEqual([
       [bob, true],
       [carol, true],
@@ -47,6 +47,8 @@ describe('a plan that stops', () => {
     expect(holds).toMatchObject([
       { sessionId: alice, victims: [bob, carol], kernels: [{ node: 'n1', deviceIds: ['gpu-0'] }] },
     ]);
+    expect(pending.find(({ id }) => id === alice)).toMatchObject(holds[0]?.waiter as object);
+    expect(Object.keys(holds[0]?.waiter as object)).toHaveLength(5);
     const events = await ledger.store.events.ofSession(bob, null, 50);
     expect(events.at(-1)).toMatchObject({
       from: 'RUNNING',

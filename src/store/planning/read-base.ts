@@ -24,7 +24,9 @@ async function readGuarantees(tx: Runner, { guarantees }: GroupPolicy): Promise<
 /** Of those who still wait: a hold whose session was cancelled keeps nothing any more. */
 const readHolds = (tx: Runner, group: string): Promise<SnapshotHold[]> =>
   tx.rows<SnapshotHold>(sql`
-    SELECT h.session_id AS "sessionId", h.created_at AS since, h.victims, h.kernels
+    SELECT h.session_id AS "sessionId", h.created_at AS since, h.victims, h.kernels,
+      json_build_object('kind', s.kind, 'projectId', s.project_id, 'preemptible', s.preemptible,
+        'minRuntimeSeconds', s.min_runtime_ms / 1000.0, 'gracePeriodSeconds', s.grace_ms / 1000.0) AS waiter
     FROM room_holds h JOIN sessions s ON s.id = h.session_id
     WHERE h.group_name = ${group} AND s.state = 'PENDING' ORDER BY h.session_id`);
 
