@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { cacheDir } from '../../infra/setup/common.mjs';
 import type { ConfigFile } from '../../src/platform/config-file.js';
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist');
@@ -48,7 +49,8 @@ export async function startBerth(name: string, nodes = 1, more: MoreOfBerth = {}
     simulatedGpus: more.simulatedGpus ?? [{ model: 'simulated', memoryBytes: 24 * GIB, count: 4 }],
   };
   writeFileSync(join(directory, 'config.yaml'), stringify({ version: 1, ports: {}, controlWorkers: 1, node }));
-  const env = { ...process.env, ...more.env, BERTH_STATE: directory, BERTH_URL: '', BERTH_TOKEN: '', HOME: directory };
+  const isolated = { BERTH_STATE: directory, BERTH_URL: '', BERTH_TOKEN: '', HOME: directory, BERTH_CACHE: cacheDir() };
+  const env = { ...process.env, ...more.env, ...isolated };
   const run = (...args: readonly string[]): Promise<Ran> => runProgram([PROGRAM, ...args], { env, cwd: directory });
   const quickstart = (): Promise<Ran> => runProgram([join(DIST, 'quickstart.js')], { env, cwd: directory });
   const remove = async (): Promise<void> => {

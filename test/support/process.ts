@@ -1,7 +1,8 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
 const SETPRIV = '/usr/bin/setpriv';
 
@@ -25,13 +26,25 @@ export async function endChild(child: ChildProcess, signal: NodeJS.Signals): Pro
   await gone;
 }
 
+/** Below the ports that Linux gives to whoever asks for any: nobody is given one of these by chance after it was looked at. */
+const [LOWEST_PORT, HIGHEST_PORT] = [12_000, 29_999];
+
 /** A port that nobody listened on a moment ago. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(LOWEST_PORT, HIGHEST_PORT + 1);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const listens = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (listens) await new Promise((resolve) => server.close(resolve));
+  return listens;
 }
 
 /** Polls until `probe` answers true; the error names `what` after `timeoutSeconds`. */
