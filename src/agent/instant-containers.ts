@@ -5,6 +5,7 @@ import type { EngineInfo } from '../docker/engine-info.js';
 import type { ContainerExit, ExitWatch } from '../docker/exits.js';
 import { ContainerFailure } from '../docker/failures.js';
 import type { LabelFilter } from '../docker/inspect.js';
+import { type InstantListener, listenInstantly } from './instant-listener.js';
 import { pause } from './retry.js';
 
 const ENGINE: EngineInfo = {
@@ -20,11 +21,12 @@ const ENGINE: EngineInfo = {
 interface Instant {
   readonly spec: ContainerSpec;
   state: ContainerState;
+  listener?: InstantListener;
 }
 
 /**
  * A SIMULATED runtime for benchmarks: no container ever runs. One "runs" as long as its command `sleep N` says (at once
- * without one) and "exits" with 0; all of it is in memory and gone with the process.
+ * without one) and "exits" with 0, and answers at the ports that it publishes; all of it is in memory and gone with the process.
  */
 export function createInstantContainers(): Containers {
   const all = new Map<string, Instant>();
@@ -36,7 +38,8 @@ export function createInstantContainers(): Containers {
     const found = all.get(name);
     if (found?.state.status !== 'running') return found?.state;
     const finishedAt = new Date();
-    found.state = { ...found.state, status: 'exited', exitCode, finishedAt };
+    found.state = { ...found.state, status: 'exited', exitCode, finishedAt, ports: [] };
+    found.listener?.close();
     const { id, labels } = found.state;
     for (const tell of watches) tell({ id, name, labels, exitCode, oomKilled: false, finishedAt });
     return found.state;
@@ -55,10 +58,7 @@ export function createInstantContainers(): Containers {
       const found = all.get(name);
       if (found === undefined) throw new ContainerFailure('no_such_container', name);
       if (found.state.startedAt !== undefined) return found.state;
-      const running: ContainerState = { ...found.state, status: 'running', startedAt: new Date() };
-      found.state = running;
-      setTimeout(() => end(name, 0), runMs(found.spec)).unref();
-      return running;
+      return run(found, end);
     },
     startAgain: async (name) => {
       const found = all.get(name);
@@ -88,6 +88,14 @@ export function createInstantContainers(): Containers {
     listNetworks: async () => [],
     engineInfo: async () => ENGINE,
   };
+}
+
+async function run(one: Instant, end: (name: string, exitCode: number) => unknown): Promise<ContainerState> {
+  const { name, ports } = one.spec;
+  one.listener = await listenInstantly(name, ports, () => void end(name, 137));
+  one.state = { ...one.state, status: 'running', startedAt: new Date(), ports };
+  setTimeout(() => end(name, 0), runMs(one.spec)).unref();
+  return one.state;
 }
 
 async function follow(watch: ExitWatch, watches: Set<(exit: ContainerExit) => void>): Promise<void> {

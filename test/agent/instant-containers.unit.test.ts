@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createInstantContainers } from '../../src/agent/instant-containers.js';
 import { launchToContainer } from '../../src/agent/launch-to-container.js';
 import type { ContainerExit } from '../../src/docker/exits.js';
-import { eventually } from '../support/process.js';
+import { eventually, freePort } from '../support/process.js';
 import { launchOrder } from './support/launch-order.js';
 
 const side = { node: 'n', publishAddress: '127.0.0.1', mpsDirectory: '/m', mounts: [], ports: [] };
@@ -30,5 +30,19 @@ describe('the simulated runtime', () => {
     ending.abort();
     await watch;
     expect(exits).toHaveLength(2);
+  });
+
+  test('answers at the ports that it publishes for as long as it runs; one that is told to end, ends as a crash does', async () => {
+    const containers = createInstantContainers();
+    const hostPort = await freePort();
+    const ports = [{ name: 'web', containerPort: 8000, hostPort }];
+    const one = launchToContainer(launchOrder('img', { command: ['sleep', 'infinity'] }), { ...side, ports });
+    await containers.ensureCreated(one);
+    expect((await containers.ensureStarted(one.name)).ports).toMatchObject([{ containerPort: 8000, hostPort }]);
+    const url = `http://127.0.0.1:${hostPort}`;
+    expect(await (await fetch(url)).text()).toBe(`${one.name}\n`);
+    await expect(fetch(`${url}/end`, { method: 'POST' })).rejects.toThrow('fetch failed');
+    expect(await containers.inspect(one.name)).toMatchObject({ status: 'exited', exitCode: 137, ports: [] });
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 });

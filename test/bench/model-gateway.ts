@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import autocannon from 'autocannon';
 import { build } from 'esbuild';
 import { Agent } from 'undici';
+import { cpuUs } from './support/cpu-time.js';
 import type { ModelPartOptions } from './support/model-gateway-part.js';
 import { startNginx } from './support/nginx.js';
 import { atLeastFloor, atMost, atMostFloor, info, median, type Result } from './support/report.js';
@@ -21,7 +22,6 @@ const SINGLES = 1_500;
 const STREAMS = 1_000;
 const STREAMS_SECONDS = 3;
 const SHARE = 0.7;
-const TICK_US = 10_000;
 const PART = join(import.meta.dirname, 'support/model-gateway-part.ts');
 /** Inside the project, where its packages are found. */
 const BUILT = join(import.meta.dirname, '../../test-results/bench/model-gateway-part.mjs');
@@ -106,12 +106,6 @@ async function measureRates(ways: Readonly<Record<string, Part>>): Promise<Rates
     }
   }
   return rates;
-}
-
-/** User and system time so far, from /proc, in microseconds. */
-function cpuUs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
 interface Added {

@@ -12,6 +12,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ run(): Promise<Result>
   },
   'app-proxy': () => import('./app-proxy.js'),
   'fair-share-cases': () => import('./fair-share-cases.js'),
+  deployments: () => import('./deployments.js'),
   'model-gateway': () => import('./model-gateway.js'),
   'model-bursts': () => import('./model-bursts.js'),
   'model-wake': () => import('./model-wake.js'),

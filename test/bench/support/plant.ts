@@ -17,6 +17,7 @@ import type { TemporalDoor } from '../../../src/temporal/door.js';
 import { startTestPostgres } from '../../support/postgres.js';
 import { endChild, eventually, freePort, spawnTied } from '../../support/process.js';
 import { startTestTemporal } from '../../support/temporal.js';
+import { cpuUs } from './cpu-time.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const GIB = 2 ** 30;
@@ -28,18 +29,24 @@ export function ensureBuilt(): void {
 }
 
 export interface PlantOptions {
+  /** Of its node n1. */
   readonly cpus: number;
   readonly gpus: number;
+  /** Cores of each further one, by name. */
+  readonly further?: Readonly<Record<string, number>>;
+  readonly gateway?: boolean;
 }
 
 /**
- * Berth as real child processes of the build (control worker, API, one agent with the instant runtime) on a Postgres and
- * a Temporal of its own, the latter on a file as `berth up` has it.
+ * Berth as real child processes of the build (control worker, API, agents with the instant runtime, a gateway if asked for) on a
+ * Postgres and a Temporal of its own, the latter on a file as `berth up` has it.
  */
 export interface Plant {
   readonly api: Client;
   readonly apiUrl: string;
   readonly apiKey: string;
+  /** Of no use without `gateway`. */
+  readonly gatewayUrl: string;
   readonly store: Store;
   readonly door: TemporalDoor;
   readonly admin: Principal;
@@ -50,17 +57,32 @@ export interface Plant {
   readonly logsDir: string;
   /** Resident memory of the control worker, now and at its peak. */
   controlMemoryBytes(): { readonly now: number; readonly peak: number };
+  /** User and system time of the control worker so far. */
+  controlCpuSeconds(): number;
+  /** SIGKILL, and its next start after the supervisor's pause. */
+  killControl(): Promise<void>;
+  /** SIGKILL: its containers are gone with it. */
+  killNode(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startPlant({ cpus, gpus }: PlantOptions): Promise<Plant> {
+/** Of each agent its own, below what the system hands out. */
+const PORTS_FIRST = 20_000;
+const PORTS_EACH = 1_000;
+/** As src/cli/supervisor/managed-child.ts does. */
+const RESTART_MS = 500;
+
+export async function startPlant({ cpus, gpus, further = {}, gateway = false }: PlantOptions): Promise<Plant> {
   ensureBuilt();
+  process.setMaxListeners(32); // each child is ended with this process
   const state = ensureStateDir(mkdtempSync(join(tmpdir(), 'berth-bench-')));
   const secrets = ensureSecrets(state);
   const [postgres, temporal] = await Promise.all([startTestPostgres(), startTestTemporal({ onFile: true })]);
-  const [apiPort, nodePort] = [await freePort(), await freePort()];
-  const apiUrl = `http://127.0.0.1:${apiPort}`;
+  const [apiPort, gatewayPort] = [await freePort(), await freePort()];
+  const [apiUrl, gatewayUrl] = [`http://127.0.0.1:${apiPort}`, `http://127.0.0.1:${gatewayPort}`];
   const apiKey = readFileSync(secrets.bootstrapKeyFile, 'utf8').trim();
+  const nodes = Object.entries({ n1: cpus, ...further });
+  const tokenOf = (name: string) => (name === 'n1' ? secrets.nodeToken : `${secrets.nodeToken}-${name}`);
   const env = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
@@ -72,49 +94,76 @@ export async function startPlant({ cpus, gpus }: PlantOptions): Promise<Plant> {
     BERTH_API_URL: apiUrl,
     BERTH_VOLUMES: '{}',
     BERTH_VERIFY_KEY_FILE: secrets.verifyKeyFile,
+    BERTH_APPS_URL: `http://apps.localhost:${gatewayPort}`,
+    BERTH_SEALING_KEY_FILE: secrets.sealingKeyFile,
+    BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
   };
-  const start = (name: string, own: NodeJS.ProcessEnv): ChildProcess => {
+  const children = new Map<string, ChildProcess>();
+  const start = (name: string, own: NodeJS.ProcessEnv, program = name): void => {
     const log = openSync(join(state.logsDir, `${name}.log`), 'a');
-    const program = join(ROOT, 'dist/workers', `${name}.js`);
-    return spawnTied(process.execPath, [program], { env: { ...env, ...own }, stdio: ['ignore', log, log] });
+    const args = [join(ROOT, 'dist/workers', `${program}.js`)];
+    const stdio = ['ignore', log, log] as const;
+    children.set(name, spawnTied(process.execPath, args, { env: { ...env, ...own }, stdio: [...stdio] }));
   };
-  const control = start('control', { DATABASE_URL: postgres.url });
-  const api = start('api', {
+  const kill = async (name: string): Promise<void> => {
+    const child = children.get(name);
+    if (child !== undefined) await endChild(child, 'SIGKILL');
+  };
+  const startControl = () => start('control', { DATABASE_URL: postgres.url });
+  const startNode = async (at: number, [name, cores]: readonly [string, number]): Promise<void> => {
+    const port = await freePort();
+    const first = PORTS_FIRST + at * PORTS_EACH;
+    const simulated = gpus === 0 ? [] : [{ model: 'sim-24', memoryBytes: 24 * GIB, count: gpus }];
+    const own = {
+      BERTH_NODE_NAME: name,
+      BERTH_NODE_TOKEN: tokenOf(name),
+      BERTH_NODE_RUNTIME: 'instant',
+      BERTH_NODE_PORT: String(port),
+      BERTH_NODE_ADDRESS: `http://127.0.0.1:${port}`,
+      BERTH_NODE_CPUS: String(cores),
+      BERTH_NODE_MEMORY_BYTES: String(cores * 4 * GIB),
+      BERTH_SIMULATED_GPUS: JSON.stringify(simulated),
+      BERTH_NODE_STATE: join(state.nodesDir, name),
+      BERTH_PORT_RANGE: `${first}-${first + PORTS_EACH - 1}`,
+    };
+    start(name, own, 'node');
+  };
+  startControl();
+  start('api', {
     DATABASE_URL: postgres.url,
     BERTH_API_PORT: String(apiPort),
     BERTH_STORAGE_URL: 'http://127.0.0.1:9',
-    BERTH_GATEWAY_URL: 'http://127.0.0.1:9',
-    BERTH_APPS_URL: 'http://apps.localhost:9',
-    BERTH_SEALING_KEY_FILE: secrets.sealingKeyFile,
-    BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
+    BERTH_GATEWAY_URL: gatewayUrl,
     BERTH_BOOTSTRAP_KEY_FILE: secrets.bootstrapKeyFile,
+    BERTH_FURTHER_NODES: JSON.stringify(Object.keys(further).map((name) => ({ name, token: tokenOf(name) }))),
   });
-  const node = start('node', {
-    BERTH_NODE_RUNTIME: 'instant',
-    BERTH_NODE_PORT: String(nodePort),
-    BERTH_NODE_ADDRESS: `http://127.0.0.1:${nodePort}`,
-    BERTH_NODE_CPUS: String(cpus),
-    BERTH_NODE_MEMORY_BYTES: String(cpus * 4 * GIB),
-    BERTH_SIMULATED_GPUS: JSON.stringify(gpus === 0 ? [] : [{ model: 'sim-24', memoryBytes: 24 * GIB, count: gpus }]),
-    BERTH_NODE_STATE: join(state.nodesDir, 'n1'),
-  });
+  if (gateway) start('gateway', { DATABASE_URL: postgres.url, BERTH_GATEWAY_PORT: String(gatewayPort) });
+  for (const [at, node] of nodes.entries()) await startNode(at, node);
   const pool = new pg.Pool({ connectionString: postgres.url, max: 2 });
   const store = createStore({ connectionString: postgres.url, poolSize: 8 });
   const address = { address: temporal.address, namespace: temporal.namespace };
   const door = createTemporalDoor(address);
   const { client, connection } = connectTemporal(address);
   const sdk = new Client({ baseUrl: apiUrl, token: apiKey });
-  const ready = async () => (await sdk.nodes.get('n1')).state === 'READY';
-  await eventually('Berth is ready', () => ready().catch(() => false), 120);
+  for (const [name] of nodes) {
+    const isReady = async () => (await sdk.nodes.get(name)).state === 'READY';
+    await eventually(`${name} is ready`, () => isReady().catch(() => false), 120);
+  }
   const admin = await store.tenancy.authenticate(hashSecret(apiKey));
   if (admin === null) throw new Error('the first key is not known');
   return {
-    ...{ api: sdk, apiUrl, apiKey, store, door, admin, temporal: address, client },
+    ...{ api: sdk, apiUrl, apiKey, gatewayUrl, store, door, admin, temporal: address, client },
     count: async (sql, ...values) => Number((await pool.query<{ count: string }>(sql, [...values])).rows[0]?.count),
     logsDir: state.logsDir,
-    controlMemoryBytes: () => memoryOf(control.pid ?? 0),
+    controlMemoryBytes: () => memoryOf(children.get('control')?.pid ?? 0),
+    controlCpuSeconds: () => cpuUs(children.get('control')?.pid ?? 0) / 1e6,
+    async killControl() {
+      await kill('control');
+      setTimeout(startControl, RESTART_MS);
+    },
+    killNode: kill,
     async stop() {
-      await Promise.all([control, node, api].map((child) => endChild(child, 'SIGKILL')));
+      await Promise.all([...children.keys()].map(kill));
       await door.close();
       await connection.close();
       await store.close();

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { BUSYBOX_IMAGE } from '../../../infra/setup/image.mjs';
 import type { ApplyDeploymentInput, Deployment } from '../../../src/contract/index.js';
+import { type EndpointLoad, loadEndpoint } from '../../support/endpoint-load.js';
 import { eventually } from '../../support/process.js';
 import type { Berth } from './berth.js';
 import type { ChaosCase } from './chaos-case.js';
@@ -70,46 +70,15 @@ export const serves = (count: number, revision: number) => ({
 export const containersAre = (berth: Berth, count: number): Promise<void> =>
   eventually(`${count} containers`, async () => (await containersOf(berth)).length === count, 60);
 
-interface Failed {
-  readonly beganMs: number;
-  readonly why: string;
-}
-export interface Load {
-  readonly sent: () => number;
-  stop(): Promise<readonly Failed[]>;
-}
-
-/** Requests at the endpoint one after another, each new connection's failure kept. */
-export async function load(berth: Berth): Promise<Load> {
-  const { token } = await berth.client.deployments.createToken(SERVICE, { name: 'load', expiresInSeconds: 600 });
-  const url = new URL(`/deployments/${SERVICE}/index.html`, berth.gatewayUrl);
-  const failed: Failed[] = [];
-  let sent = 0;
-  let isOver = false;
-  const ask = async (): Promise<void> => {
-    const beganMs = performance.now();
-    const why = await fetch(url, {
-      headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(20_000),
-    }).then(
-      async (answer) => (answer.status === 200 && (await answer.text()) === 'ok\n' ? null : `status ${answer.status}`),
-      (error: unknown) => String((error as Error).cause ?? error),
-    );
-    sent += 1;
-    if (why !== null) failed.push({ beganMs, why });
-  };
-  const loops = [1, 2].map(async () => {
-    while (!isOver) {
-      await ask();
-      await pause(30);
-    }
-  });
+/** Requests at the endpoint all the while; those that failed are told at its stop. */
+export async function load({ client, gatewayUrl }: Berth): Promise<EndpointLoad> {
+  const isGood = (status: number, body: string): boolean => status === 200 && body === 'ok\n';
+  const under = await loadEndpoint({ client, gatewayUrl, name: SERVICE, path: '/index.html', isGood });
   return {
-    sent: () => sent,
+    ...under,
     async stop() {
-      isOver = true;
-      await Promise.all(loops);
-      expect(sent).toBeGreaterThan(10);
+      const failed = await under.stop();
+      expect(under.sent()).toBeGreaterThan(10);
       return failed;
     },
   };
