@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { ControlActivities } from '../activities/control/control-activities.js';
 import { createControlActivities } from '../activities/control/create-control-activities.js';
 import type { ControlDependencies } from '../activities/control/dependencies.js';
-import { CONTROL_QUEUE, DEPLOYMENT_NAME } from '../src/lifecycle/names.js';
+import { CONTROL_QUEUE, DEPLOYMENT_NAME, groupWorkflowId } from '../src/lifecycle/names.js';
 import { connectTemporal, type TemporalAddress } from '../src/temporal/connect.js';
 import { setCurrentVersion } from '../src/temporal/deployment.js';
 import { registerSearchAttributes } from '../src/temporal/search-attributes.js';
+import { forgetLastWorker } from '../src/temporal/sticky.js';
 
 export interface ControlWorkerOptions extends TemporalAddress {
   readonly buildId: string;
@@ -27,6 +29,16 @@ function workflowSource(): { workflowBundle: { codePath: string } } | { workflow
   return { workflowsPath: join(import.meta.dirname, '..', 'workflows', 'index.ts') };
 }
 
+/** Everybody waits for the groups, and the worker before this one may have died with them. They wait for it at worst. */
+async function forgetDead(client: Connection, { namespace, dependencies }: ControlWorkerOptions): Promise<void> {
+  const { store, log } = dependencies;
+  try {
+    await forgetLastWorker(client, namespace, (await store.control.groups()).map(groupWorkflowId));
+  } catch (error) {
+    log.warn({ err: error }, 'groups may wait for a worker that is gone, for 2 s');
+  }
+}
+
 /**
  * A control worker that is ready to run: search attributes are registered first, since an unknown one fails a workflow's
  * task for ever. The build becomes the current version once this worker polls: `becomeCurrent`, after `run` has begun.
@@ -39,6 +51,7 @@ export async function createControlWorker(options: ControlWorkerOptions): Promis
   const { address, namespace, buildId, dependencies, maxCachedWorkflows = 500, wrap = asTheyAre } = options;
   const { connection: client } = connectTemporal({ address, namespace });
   await registerSearchAttributes(client, namespace);
+  await forgetDead(client, options);
   const connection = await NativeConnection.connect({ address });
   const worker = await Worker.create({
     connection,

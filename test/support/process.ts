@@ -27,7 +27,7 @@ export async function endChild(child: ChildProcess, signal: NodeJS.Signals): Pro
 }
 
 /** Below the ports that Linux gives to whoever asks for any: nobody is given one of these by chance after it was looked at. */
-const [LOWEST_PORT, HIGHEST_PORT] = [12_000, 29_999];
+const [LOWEST_PORT, HIGHEST_PORT] = [12_000, 19_999];
 
 /** A port that nobody listened on a moment ago. */
 export async function freePort(): Promise<number> {
