@@ -93,6 +93,7 @@ export function createExits(deps: ExitsDeps): Exits {
     const run = runOf(exit.labels);
     if (run === undefined) return;
     const ending = { ...run, ...exit };
+    deps.onEnded(ending);
     if (!couldBeLost(ending)) return void tell(ending, false);
     void engineIsGone(deps).then((engineLost) => tell(ending, engineLost || isCut));
   };

@@ -56,6 +56,8 @@ interface Probing {
 
 const UNTIL_ANSWER_EVERY_MS = 1_000;
 const PAUSE_MS_LEAST = 20;
+/** Nobody listens in a container that has just ended, whose exit is on its way and says more. */
+const EXIT_DOUBT_MS = 250;
 
 /**
  * Until the first success misses do not count, since `initialDelaySeconds` bounds that wait elsewhere; once that delay is
@@ -69,6 +71,7 @@ async function probe(deps: ProbesDeps, { kernel, check, signal }: Probing): Prom
   while (!signal.aborted) {
     const beganMs = performance.now();
     const miss = await probeOnce(kernel.container, check, signal);
+    if (miss?.refused === true) await pause(EXIT_DOUBT_MS, signal);
     if (signal.aborted) return;
     misses = miss === undefined ? 0 : misses + 1;
     const isOverdue = Date.now() > startedAt + check.initialDelaySeconds * 1000;

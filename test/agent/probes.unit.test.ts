@@ -130,6 +130,18 @@ describe('a check', () => {
     await until('healthy');
   });
 
+  test('that is refused says nothing of a container whose exit is told right after', async () => {
+    const run = kernel({ refusedIsUnhealthy: true });
+    probes.watch(run);
+    await until('healthy');
+    await close();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    probes.stop(run);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(levels()).toHaveLength(1);
+    await listen(port);
+  });
+
   test('of a published port that is closed at once is refused when nobody listens in the container', async () => {
     const proxy = createTcpServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
