@@ -23,7 +23,7 @@ export interface Durations {
   readonly modelRestMs: number;
   /** A deployment with something under way, or with rules, is looked at this often, kick or no kick. */
   readonly deploymentNetMs: number;
-  /** And so often one at rest: whatever changes it kicks. */
+  /** And so often one at rest: whatever changes it kicks, and the sweeper kicks again. */
   readonly deploymentRestMs: number;
 }
 
@@ -38,7 +38,7 @@ export const DEFAULT_DURATIONS: Durations = {
   modelNetMs: 30_000,
   modelRestMs: 600_000,
   deploymentNetMs: 5_000,
-  deploymentRestMs: 30_000,
+  deploymentRestMs: 300_000,
 };
 
 /** As one installation wants them; undefined: the defaults of whatever build a workflow runs on. */

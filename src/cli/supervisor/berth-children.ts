@@ -13,7 +13,7 @@ import {
 import { externalDatabaseUrl, externalTemporalAddress, type Installation, temporalAddress } from './installation.js';
 import { postgresChild } from './postgres-child.js';
 import { answersHttp, healthUrl } from './probes.js';
-import { builtProgram, findTemporalProgram } from './programs.js';
+import { findTemporalProgram, workerArguments } from './programs.js';
 import { nodeNames, nodePortNames, portOf } from './settings.js';
 import { temporalChild } from './temporal-child.js';
 
@@ -41,7 +41,7 @@ const workerChild = ({ program, healthPort, ...worker }: Worker): ChildSpec => (
   ...worker,
   kind: 'node',
   ...RANKS[program],
-  command: [process.execPath, '--enable-source-maps', builtProgram(`workers/${program}.js`)],
+  command: [process.execPath, ...workerArguments(program, worker.env)],
   stopSignal: 'SIGTERM',
   isReady: () => answersHttp(healthUrl(healthPort)),
 });

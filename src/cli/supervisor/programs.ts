@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import type { WorkerName } from './environments.js';
 
 function isProgram(file: string): boolean {
   try {
@@ -44,4 +45,17 @@ export function builtProgram(name: string): string {
 export function builtVersion(): string {
   const file = builtProgram('build.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { buildId: string }).buildId;
+}
+
+/**
+ * Of the heap of a control worker, MiB for each of its two isolates. Node goes by the memory of the machine and collects late: with
+ * 1200 open workflows it took 850 MiB on 24 GiB, and 510 with this, no slower.
+ */
+const CONTROL_HEAP_MIB = 1024;
+
+/** Arguments for Node, with the built worker as the last; a heap that `NODE_OPTIONS` names wins. */
+export function workerArguments(program: WorkerName, env: Readonly<Record<string, string | undefined>>): string[] {
+  const isNamed = env['NODE_OPTIONS']?.includes('max-old-space-size') === true;
+  const heap = program === 'control' && !isNamed ? [`--max-old-space-size=${CONTROL_HEAP_MIB}`] : [];
+  return ['--enable-source-maps', ...heap, builtProgram(`workers/${program}.js`)];
 }

@@ -10,7 +10,7 @@ import {
   type WorkerName,
 } from './environments.js';
 import type { Installation } from './installation.js';
-import { builtProgram } from './programs.js';
+import { workerArguments } from './programs.js';
 import { readInstallation } from './read-installation.js';
 
 const ENVIRONMENTS = {
@@ -31,7 +31,7 @@ export async function startWorker(name: WorkerName, stateRoot: string): Promise<
   const berth = readInstallation(stateDir(stateRoot), process.env);
   const own = Object.fromEntries(Object.entries(process.env).filter(isOurs));
   const env = { ...ENVIRONMENTS[name](berth), ...own, BERTH_STATE: stateRoot };
-  const child = spawn(process.execPath, ['--enable-source-maps', builtProgram(`workers/${name}.js`)], {
+  const child = spawn(process.execPath, workerArguments(name, env), {
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -4,6 +4,8 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import type { WorkerName } from '../../../src/cli/supervisor/environments.js';
+import { workerArguments } from '../../../src/cli/supervisor/programs.js';
 import { ensureSecrets } from '../../../src/cli/supervisor/secrets.js';
 import type { Principal } from '../../../src/contract/index.js';
 import { ensureStateDir } from '../../../src/platform/state-dir.js';
@@ -99,9 +101,9 @@ export async function startPlant({ cpus, gpus, further = {}, gateway = false }: 
     BERTH_SIGNING_KEY_FILE: secrets.signingKeyFile,
   };
   const children = new Map<string, ChildProcess>();
-  const start = (name: string, own: NodeJS.ProcessEnv, program = name): void => {
+  const start = (name: string, own: NodeJS.ProcessEnv, program = name as WorkerName): void => {
     const log = openSync(join(state.logsDir, `${name}.log`), 'a');
-    const args = [join(ROOT, 'dist/workers', `${program}.js`)];
+    const args = workerArguments(program, own);
     const stdio = ['ignore', log, log] as const;
     children.set(name, spawnTied(process.execPath, args, { env: { ...env, ...own }, stdio: [...stdio] }));
   };
