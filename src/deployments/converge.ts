@@ -20,7 +20,7 @@ export interface Correction {
 
 /**
  * Live replicas made equal to the wanted ones, revision by revision; whether one serves is another question. An unhealthy one
- * ends and is replaced; too many: first those that do not serve, then the newest. Failures in a row hold back the next, not
+ * ends and is replaced; too many: first those that do not serve or are not reached, then the newest. Failures in a row hold back the next, not
  * what is drained. The first wanted revision is the one that stays. A second call on the outcome corrects nothing.
  */
 export function converge(
@@ -57,11 +57,16 @@ export function converge(
   };
 }
 
-/** First those that do not serve, then the newest, then by id. */
+const isReached = (replica: Replica): boolean => serves(replica) && !replica.isRefused;
+
+/** First those that do not serve or are not reached, then the newest, then by id. */
 export const leaving = (replicas: readonly Replica[], count: number): readonly Replica[] =>
   replicas
     .toSorted(
       (a, b) =>
-        Number(serves(a)) - Number(serves(b)) || b.createdMs - a.createdMs || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
+        Number(serves(a)) - Number(serves(b)) ||
+        Number(isReached(a)) - Number(isReached(b)) ||
+        b.createdMs - a.createdMs ||
+        (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
     )
     .slice(0, count);

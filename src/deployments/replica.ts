@@ -13,6 +13,8 @@ export interface Replica {
   readonly servingMs: number | null;
   readonly route: RouteState;
   readonly health: Health;
+  /** A gateway was refused its last connection: the node may have vanished, though the ledger does not know it yet. */
+  readonly isRefused: boolean;
 }
 
 /** From its creation, also while it waits for a GPU, until it is marked to end. */

@@ -11,7 +11,7 @@ interface Serving {
 export interface Counts {
   readonly targetLive: number;
   readonly targetServing: number;
-  /** Serve for so long that others may leave for them. */
+  /** Serve for so long that others may leave for them, and every gateway reaches them. */
   readonly targetProven: number;
   readonly fromLive: number;
   readonly fromServing: number;
@@ -30,13 +30,14 @@ export function countsOf(
   const froms = sound.filter(({ revision }) => revision === from && revision !== target);
   const rest = sound.filter((replica) => replica.revision !== target && replica.revision !== from && serves(replica));
   const serving = targets.filter(serves);
-  const unproven = serving.filter((replica) => servedMs(replica, nowMs) < provenMs);
+  const reached = serving.filter(({ isRefused }) => !isRefused);
+  const unproven = reached.filter((replica) => servedMs(replica, nowMs) < provenMs);
   const revisions = [...new Set(rest.map(({ revision }) => revision))].toSorted((a, b) => b - a);
   const provenAt = unproven.map(({ servingMs }) => (servingMs ?? nowMs) + provenMs);
   return {
     targetLive: targets.length,
     targetServing: serving.length,
-    targetProven: serving.length - unproven.length,
+    targetProven: reached.length - unproven.length,
     fromLive: froms.length,
     fromServing: froms.filter(serves).length,
     others: revisions.map((revision) => ({ revision, serving: countOf(rest, revision) })),

@@ -83,6 +83,8 @@ export interface DeploymentTraffic {
   readonly lastRequestMs: number | null;
   /** Also of replicas that left the route while something is under way to them. */
   readonly inFlight: readonly { readonly sessionId: SessionId; readonly count: number }[];
+  /** Replicas on the route whose last connection was refused. */
+  readonly refused: readonly SessionId[];
 }
 
 export type DeploymentProblem =

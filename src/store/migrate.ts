@@ -13,6 +13,7 @@ import { apps } from './migrations/0010-apps.js';
 import { models } from './migrations/0011-models.js';
 import { modelsUpkeep } from './migrations/0013-models-upkeep.js';
 import { deployments } from './migrations/0014-deployments.js';
+import { refusedReplicas } from './migrations/0015-refused-replicas.js';
 
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0001-tenancy': tenancy,
@@ -28,6 +29,7 @@ const MIGRATIONS: Readonly<Record<string, string>> = {
   '0011-models': models,
   '0013-models-upkeep': modelsUpkeep,
   '0014-deployments': deployments,
+  '0015-refused-replicas': refusedReplicas,
 };
 
 const migrationOf = (text: string): Migration => ({

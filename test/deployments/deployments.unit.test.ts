@@ -52,6 +52,7 @@ const replica = (id: string, more: Partial<Replica> = {}): Replica => ({
   servingMs: 0,
   route: 'ACTIVE',
   health: 'healthy',
+  isRefused: false,
   ...more,
 });
 const CALM = { failures: () => ({ inARow: 0, lastMs: 0 }), nowMs: 1_000_000 };
@@ -92,6 +93,12 @@ describe('convergence', () => {
     ];
     const { drain } = converge([{ revision: 1, count: 1 }], replicas, CALM);
     expect(drain.map(({ id }) => id)).toEqual(['warming', 'new']);
+  });
+
+  test('and before the newest one that a gateway does not reach: its node may have vanished', () => {
+    const replicas = [replica('gone', { createdMs: 1, isRefused: true }), replica('new', { createdMs: 9 })];
+    const { drain } = converge([{ revision: 1, count: 1 }], replicas, CALM);
+    expect(drain.map(({ id }) => id)).toEqual(['gone']);
   });
 
   test('an unhealthy one ends and is replaced in one turn', () => {

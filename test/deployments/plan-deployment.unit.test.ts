@@ -111,6 +111,16 @@ describe('a rollout', () => {
       { create: [{ revision: 2, count: 1 }], drain: [{ id: 'a', why: 'old-revision' }] },
     ],
     [
+      'takes nobody for one that a gateway does not reach, however long it served',
+      { replicas: [...two, { ...target('n', NOW - 60_000), isRefused: true }] },
+      { create: [], drain: [] },
+    ],
+    [
+      'takes first of the old ones the one that a gateway does not reach',
+      { replicas: [row('a'), row('b', { isRefused: true }), target('n', NOW - 10_000)] },
+      { drain: [{ id: 'b', why: 'old-revision' }] },
+    ],
+    [
       'of one that failed before, it takes a minute to prove itself',
       { replicas: [...two, target('n', NOW - 30_000)], failures: { 2: { inARow: 2, lastMs: NOW - 50_000 } } },
       { drain: [] },

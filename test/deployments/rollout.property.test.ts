@@ -33,6 +33,7 @@ const serving = (id: string, revision: number, createdMs: number): Replica => ({
   servingMs: createdMs,
   route: 'ACTIVE',
   health: 'healthy',
+  isRefused: false,
 });
 
 /** A deployment on a clock of turns: replicas are made and drained as asked, and become healthy if the revision is good. */

@@ -57,6 +57,7 @@ export const row = (id: string, change: Partial<ReplicaRow> = {}): ReplicaRow =>
   servingMs: 0,
   route: 'ACTIVE',
   health: 'healthy',
+  isRefused: false,
   drainingMs: null,
   inFlight: 0,
   isDrained: false,

@@ -118,6 +118,7 @@ const traffic = (change: Partial<DeploymentTraffic> = {}): DeploymentTraffic => 
   seconds: 1,
   lastRequestMs: null,
   inFlight: [],
+  refused: [],
   ...change,
 });
 const value = (metric: ScaleMetric) => chat.deployments.metricValue(chat.id, metric);
@@ -159,6 +160,23 @@ describe('what gateways tell of traffic', () => {
       labels: { deployment: 'chat' },
       value: 20,
     });
+  });
+
+  test('says whose last connection was refused, until it is told otherwise or is old', async () => {
+    const { deployments } = chat;
+    const { sessionId } = one();
+    const refused = async () => (await turn(chat)).replicas.map(({ isRefused }) => isRefused);
+    const told = [traffic({ refused: [sessionId], inFlight: [{ sessionId, count: 2 }] })];
+    await deployments.recordTraffic('g1', told);
+    expect(await refused()).toEqual([true, false]);
+    expect((await turn(chat)).replicas[0]?.inFlight).toBe(2);
+    await deployments.recordTraffic('g2', [traffic()]);
+    expect(await refused()).toEqual([true, false]);
+    await deployments.recordTraffic('g1', [traffic({ inFlight: [{ sessionId, count: 1 }] })]);
+    expect(await refused()).toEqual([false, false]);
+    await deployments.recordTraffic('g1', told);
+    await query(ledger, `UPDATE replica_traffic SET refused_at = now() - interval '16 s' WHERE refused_at IS NOT NULL`);
+    expect(await refused()).toEqual([false, false]);
   });
 
   test('says that a draining replica is empty only once every gateway has told so since', async () => {

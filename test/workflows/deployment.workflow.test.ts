@@ -180,7 +180,7 @@ describe('a revision', () => {
 test('a replica with a request in flight gets its grace, then it is stopped', async () => {
   const { replicas } = await chat.view();
   const inFlight = replicas.map(({ sessionId }) => ({ sessionId, count: 1 }));
-  const traffic = { requests: 4, failures: 0, queued: 0, seconds: 1, lastRequestMs: Date.now() };
+  const traffic = { requests: 4, failures: 0, queued: 0, seconds: 1, lastRequestMs: Date.now(), refused: [] };
   await plane.store.deployments.recordTraffic('gateway-1', [{ deploymentId: chat.id, ...traffic, inFlight }]);
   await chat.scale(3);
   await chat.until('one drains', (view) => view.replicas.some(({ route }) => route === 'DRAINING'));

@@ -58,6 +58,10 @@ export class DeploymentEntry extends ModelEntry {
     const busy = [...this.replicas, ...this.counts.draining].filter(({ inFlight }) => inFlight > 0);
     return busy.map(({ sessionId, inFlight }) => ({ sessionId, count: inFlight }));
   }
+
+  get refused(): readonly ReplicaTarget['sessionId'][] {
+    return this.replicas.filter(({ isRefusing }) => isRefusing).map(({ sessionId }) => sessionId);
+  }
 }
 
 const shapeOf = ({ targets, weights }: DeploymentRoute): string => JSON.stringify([targets, weights]);

@@ -91,4 +91,5 @@ const trafficOf = (entry: DeploymentEntry, seconds: number): DeploymentTraffic =
   ...entry.counts.take(),
   seconds,
   inFlight: entry.inFlight,
+  refused: entry.refused,
 });

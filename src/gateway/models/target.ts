@@ -68,6 +68,11 @@ export class Target {
     this.inFlight -= 1;
   }
 
+  /** The last connection was refused. */
+  get isRefusing(): boolean {
+    return this.#refusedMs > 0;
+  }
+
   isOpen(nowMs: number): boolean {
     return nowMs >= this.#refusedUntilMs;
   }

@@ -3,7 +3,7 @@ import type { DeploymentSnapshot, ReplicaRow } from '../deployment-store.js';
 import { ms } from '../models/sql-words.js';
 import { sql } from '../sql.js';
 import { metricValue } from './metric-value.js';
-import { inFlight, isDrained, whyNot } from './sql-words.js';
+import { inFlight, isDrained, isRefused, whyNot } from './sql-words.js';
 
 type Row = Omit<DeploymentSnapshot, 'metrics' | 'prometheus' | 'replicas' | 'failures' | 'drainMs'>;
 
@@ -28,7 +28,7 @@ const readRows = (tx: Runner, deploymentId: string): Promise<ReplicaRow[]> =>
   tx.rows<ReplicaRow>(sql`
     SELECT p.session_id AS id, p.revision, p.route, p.health, ${ms(sql`p.created_at`)} AS "createdMs", ${ms(sql`p.started_at`)} AS "startedMs",
       ${ms(sql`p.serving_at`)} AS "servingMs", ${ms(sql`p.draining_at`)} AS "drainingMs", ${inFlight} AS "inFlight", ${isDrained} AS "isDrained",
-      p.node, coalesce(p.session_state, '') AS "sessionState", ${FAULT} AS fault, ${whyNot} AS message
+      ${isRefused} AS "isRefused", p.node, coalesce(p.session_state, '') AS "sessionState", ${FAULT} AS fault, ${whyNot} AS message
     FROM deployment_places p WHERE p.deployment_id = ${deploymentId} AND p.closed_at IS NULL ORDER BY p.created_at, p.session_id`);
 
 interface RevisionRow {

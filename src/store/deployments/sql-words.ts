@@ -8,6 +8,11 @@ export const inFlight = sql`
   (SELECT coalesce(sum(t.in_flight), 0)::int FROM replica_traffic t WHERE t.session_id = p.session_id
     AND t.told_at > now() - ${TRAFFIC_SECONDS_MAX}::int * interval '1 second')`;
 
+/** Of `p`, a row of deployment_places: a gateway's last connection to it was refused. */
+export const isRefused = sql`
+  EXISTS (SELECT 1 FROM replica_traffic t WHERE t.session_id = p.session_id
+    AND t.refused_at > now() - ${TRAFFIC_SECONDS_MAX}::int * interval '1 second')`;
+
 /** Of `p`, a row of deployment_places: it gets requests. */
 export const isServing = sql`(p.route = 'ACTIVE' AND p.health IN ('healthy', 'degraded'))`;
 

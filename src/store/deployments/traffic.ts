@@ -43,19 +43,23 @@ const noteCounts = (tx: Runner, gateway: string, told: Told): Promise<number> =>
       queued_at = CASE WHEN excluded.queued >= d.queued OR d.queued_at < now() - interval '5 seconds' THEN now() ELSE d.queued_at END,
       last_request_at = greatest(d.last_request_at, excluded.last_request_at)`);
 
-/** Of each deployment that it names, all: what is not listed has nothing under way. */
-async function noteInFlight(tx: Runner, gateway: string, told: Told): Promise<void> {
-  const counts = told.flatMap(({ inFlight }) => inFlight);
+/** Of each deployment that it names, all: what is not listed has nothing under way, and refuses nothing. */
+async function noteReplicas(tx: Runner, gateway: string, told: Told): Promise<void> {
+  const rows = told.flatMap(({ inFlight, refused }) => [
+    ...inFlight.map((one) => ({ ...one, isRefused: false })),
+    ...refused.map((sessionId) => ({ sessionId, count: 0, isRefused: true })),
+  ]);
   const ids = told.map(({ deploymentId }) => deploymentId);
   await tx.run(sql`
-    UPDATE replica_traffic t SET in_flight = 0, told_at = now() FROM deployment_replicas r
-    WHERE r.session_id = t.session_id AND t.gateway = ${gateway} AND t.in_flight > 0 AND r.deployment_id = ANY(${ids}::text[])
-      AND t.session_id <> ALL(${counts.map(({ sessionId }) => sessionId)}::text[])`);
+    UPDATE replica_traffic t SET in_flight = 0, refused_at = NULL, told_at = now() FROM deployment_replicas r
+    WHERE r.session_id = t.session_id AND t.gateway = ${gateway} AND (t.in_flight > 0 OR t.refused_at IS NOT NULL) AND r.deployment_id = ANY(${ids}::text[])
+      AND t.session_id <> ALL(${rows.map(({ sessionId }) => sessionId)}::text[])`);
   await tx.run(sql`
-    INSERT INTO replica_traffic (session_id, gateway, in_flight)
-    SELECT r.session_id, ${gateway}, max(c.count) FROM jsonb_to_recordset(${json(counts)}::jsonb) AS c("sessionId" text, count int)
+    INSERT INTO replica_traffic (session_id, gateway, in_flight, refused_at)
+    SELECT r.session_id, ${gateway}, max(c.count), CASE WHEN bool_or(c."isRefused") THEN now() END
+    FROM jsonb_to_recordset(${json(rows)}::jsonb) AS c("sessionId" text, count int, "isRefused" boolean)
     JOIN deployment_replicas r ON r.session_id = c."sessionId" AND r.closed_at IS NULL GROUP BY r.session_id ORDER BY 1
-    ON CONFLICT (session_id, gateway) DO UPDATE SET in_flight = excluded.in_flight, told_at = now()`);
+    ON CONFLICT (session_id, gateway) DO UPDATE SET in_flight = excluded.in_flight, refused_at = excluded.refused_at, told_at = now()`);
 }
 
 /** Requests to a deployment at zero, whose rules may want one: asked for once, until a turn answers it. */
@@ -86,7 +90,7 @@ export async function recordTraffic(tx: Runner, gateway: string, told: Told): Pr
   await noteGateway(tx, gateway);
   if (told.length > 0) {
     await noteCounts(tx, gateway, told);
-    await noteInFlight(tx, gateway, told);
+    await noteReplicas(tx, gateway, told);
   }
   const woken = await askWakes(tx, told);
   return [...new Set([...woken, ...(await drainedNow(tx))])].toSorted();

@@ -118,15 +118,17 @@ describe('a replica that was killed', () => {
     await until(() => world.sum.failures === 1);
   });
 
-  it('is asked again within some seconds of its return on its port', async () => {
+  it('is told as refused, and asked again within some seconds of its return on its port', async () => {
     const replica = await start();
     await put(deploymentOn('echo', replica.port));
     await many(1);
     await replica.kill();
     expect((await ask()).status).toBe(503);
+    await until(() => world.told.at(-1)?.[0]?.refused[0] === `ses_${replica.port}`);
     await start(undefined, replica.port);
     await new Promise((resolve) => setTimeout(resolve, 1_050));
     expect((await ask()).status).toBe(200);
+    await until(() => world.told.at(-1)?.[0]?.refused.length === 0);
   });
 
   it('off the route finishes what it has, and is told of at once when it is empty', async () => {
@@ -140,7 +142,7 @@ describe('a replica that was killed', () => {
     await many(2);
     expect(replica.seen).toHaveLength(1);
     const sessionId = `ses_${replica.port}`;
-    expect(world.told.flat().some(({ inFlight }) => inFlight.some((one) => one.sessionId === sessionId))).toBe(true);
+    await until(() => world.told.flat().some(({ inFlight }) => inFlight.some((one) => one.sessionId === sessionId)));
     finish?.();
     expect(await (await answer).text()).toBe('hello');
     await until(() => world.told.at(-1)?.some(({ inFlight }) => inFlight.length > 0) !== true, 500);
