@@ -17,19 +17,25 @@ const CASE_SECONDS_MAX = 420;
 const seed = Number(process.env['BERTH_CHAOS_SEED'] || Date.now() % 2 ** 31);
 const cases = IS_WHOLE ? CASES : sampleOf(CASES, seed, SAMPLE);
 
-type Kind = NonNullable<ChaosCase['engine']>;
-const stages = new Map<Kind, Berth>();
+type Stage = NonNullable<ChaosCase['stage']>;
+const stages = new Map<Stage, Berth>();
 
-/** One Berth for all cases of a kind, started when the first needs it, and anew after a case that failed. */
-async function stageOf({ engine = 'shared' }: ChaosCase): Promise<Berth> {
-  const berth = stages.get(engine) ?? (await startBerth(engine === 'private' ? await startPrivateEngine() : undefined));
-  stages.set(engine, berth);
+/** One Berth for all cases of a stage, started when the first needs it, and anew after a case that failed. */
+async function stageOf({ stage = 'shared' }: ChaosCase): Promise<Berth> {
+  const berth = stages.get(stage) ?? (await startStage(stage));
+  stages.set(stage, berth);
   return berth;
 }
 
-async function endStage(kind: Kind, keep: boolean): Promise<void> {
-  const berth = stages.get(kind);
-  stages.delete(kind);
+const startStage = async (stage: Stage): Promise<Berth> =>
+  startBerth({
+    ...(stage === 'private' && { engine: await startPrivateEngine() }),
+    ...(stage === 'two-nodes' && { nodes: 2 }),
+  });
+
+async function endStage(stage: Stage, keep: boolean): Promise<void> {
+  const berth = stages.get(stage);
+  stages.delete(stage);
   await berth?.end({ keep });
   await berth?.engine?.stop();
 }
@@ -41,7 +47,7 @@ async function play(one: ChaosCase): Promise<void> {
     await closingCheck(berth);
   } catch (error) {
     console.error(`"${one.title}" failed; the logs are in ${berth.state.logsDir}`);
-    await endStage(one.engine ?? 'shared', true);
+    await endStage(one.stage ?? 'shared', true);
     throw error;
   }
 }
@@ -53,7 +59,7 @@ beforeAll(async () => {
 }, 300_000);
 
 afterAll(async () => {
-  for (const kind of stages.keys()) await endStage(kind, false);
+  for (const stage of stages.keys()) await endStage(stage, false);
 }, 240_000);
 
 describe(`what a kill leaves (BERTH_CHAOS_SEED=${seed})`, () => {

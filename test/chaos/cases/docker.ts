@@ -35,19 +35,19 @@ export const dockerCases: readonly ChaosCase[] = [
   {
     title: 'Docker is stopped and started: what died with it ends as engine-failed, and the next one starts',
     seconds: 40,
-    engine: 'private',
+    stage: 'private',
     run: (berth) => engineRestarts(berth, 'SIGTERM'),
   },
   {
     title: 'Docker is killed and started: what died with it ends as engine-failed, and the next one starts',
     seconds: 40,
-    engine: 'private',
+    stage: 'private',
     run: (berth) => engineRestarts(berth, 'SIGKILL'),
   },
   {
     title: 'Docker is away when a session starts: it starts once Docker is back',
     seconds: 30,
-    engine: 'private',
+    stage: 'private',
     run: startsMeanwhile,
   },
 ];

@@ -9,6 +9,7 @@ import { databaseUrl, type Installation, urlsOf } from '../../../src/cli/supervi
 import { packageRoot } from '../../../src/cli/supervisor/programs.js';
 import { readInstallation } from '../../../src/cli/supervisor/read-installation.js';
 import { readRunStatus } from '../../../src/cli/supervisor/run-status.js';
+import { nodeNames } from '../../../src/cli/supervisor/settings.js';
 import { isRunning, type ProcessIdentity, signal, waitForEnd } from '../../../src/platform/process-identity.js';
 import { type StateDir, stateDir } from '../../../src/platform/state-dir.js';
 import { Client } from '../../../src/sdk/index.js';
@@ -18,15 +19,19 @@ import { removeContainers } from '../../support/docker.js';
 import { eventually, freePort } from '../../support/process.js';
 import type { PrivateEngine } from './private-engine.js';
 
-export type Part = 'postgres' | 'temporal' | 'api' | 'node' | 'storage' | 'gateway' | 'control-1';
+export type Part = 'postgres' | 'temporal' | 'api' | 'node' | 'storage' | 'gateway' | 'control-1' | 'node-2';
 
 /** Of one session and the engines of a pool. */
 const HOST_PORTS = 12;
+/** Where there is a second node that may be lost: 40 s would be the usual. */
+const SILENCE_SECONDS = 16;
 
 /** A `berth up` of the test's own: 4 CPUs, 4 simulated GPUs of 24 GiB, one control worker, some host ports. Agents look at engines each second. */
 export interface Berth {
   readonly state: StateDir;
   readonly node: string;
+  /** All of its nodes: the first one has the part `node`, the second one `node-2`. */
+  readonly nodes: readonly string[];
   /** The whole BERTH_PORT_RANGE. */
   readonly hostPorts: readonly number[];
   /** Its own; undefined for the machine's. */
@@ -85,7 +90,13 @@ const supervisorOf = (state: StateDir): ProcessIdentity => {
 const patientClient = (baseUrl: string, token: string): Client =>
   new Client({ baseUrl, token, retries: { triesMax: 90, delayMillisecondsMax: 1_000 } });
 
-export async function startBerth(engine?: PrivateEngine): Promise<Berth> {
+export async function startBerth({
+  engine,
+  nodes = 1,
+}: {
+  engine?: PrivateEngine;
+  nodes?: 1 | 2;
+} = {}): Promise<Berth> {
   const state = stateDir(mkdtempSync(join(tmpdir(), 'berth-chaos-')));
   const firstPort = await freePort();
   const hostPorts = Array.from({ length: HOST_PORTS }, (_, index) => firstPort + index);
@@ -95,8 +106,9 @@ export async function startBerth(engine?: PrivateEngine): Promise<Berth> {
     BERTH_PORT_RANGE: `${firstPort}-${firstPort + HOST_PORTS - 1}`,
     BERTH_ENGINE_LOOK_SECONDS: '1',
     ...(engine !== undefined && { DOCKER_HOST: engine.host }),
+    ...(nodes > 1 && { BERTH_NODE_SILENCE_SECONDS: String(SILENCE_SECONDS) }),
   };
-  const up = () => berthCommand(['up', '--state', state.root, ...UP], env);
+  const up = () => berthCommand(['up', '--state', state.root, '--nodes', String(nodes), ...UP], env);
   try {
     await up();
     return handleOf({ state, hostPorts, engine, env, up });
@@ -115,9 +127,11 @@ function handleOf(started: Started): Berth {
   const token = readFileSync(installation.secrets.bootstrapKeyFile, 'utf8').trim();
   const url = databaseUrl(installation);
   const store = createStore({ connectionString: url });
+  const nodes = nodeNames(installation.config);
   return {
     ...started,
     node: installation.config.node.name,
+    nodes,
     client: patientClient(apiUrl, token),
     apiUrl,
     gatewayUrl,
@@ -154,7 +168,7 @@ function handleOf(started: Started): Berth {
       signal(supervisorOf(state), 'SIGCONT');
       await down(state);
       // only a case that failed leaves any
-      if (started.engine === undefined) await removeContainers(`berth.node=${installation.config.node.name}`);
+      if (started.engine === undefined) for (const node of nodes) await removeContainers(`berth.node=${node}`);
       if (!keep) rmSync(state.root, { recursive: true, force: true });
     },
   };

@@ -7,8 +7,8 @@ export interface ChaosCase {
   readonly seconds: number;
   /** Not in the sample of `npm test`: too long for it, or too new to be held against whoever changed something else. */
   readonly onlyWhole?: true;
-  /** `private`: on a container engine of its own, which it may stop. */
-  readonly engine?: 'shared' | 'private';
+  /** `private`: on a container engine of its own, which it may stop. `two-nodes`: on two nodes, of which it may lose one. */
+  readonly stage?: 'shared' | 'private' | 'two-nodes';
   readonly run: (berth: Berth) => Promise<void>;
 }
 

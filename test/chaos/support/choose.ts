@@ -16,11 +16,11 @@ export interface SampleLimits {
   readonly seconds: number;
 }
 
-/** Cases in the seed's order, as many as both limits allow; on the shared engine, since a second one costs its own start. */
+/** Cases in the seed's order, as many as both limits allow; on the shared stage, since another one costs its own start. */
 export function sampleOf(cases: readonly ChaosCase[], seed: number, { count, seconds }: SampleLimits): ChaosCase[] {
   const random = randomOf(seed);
   const shuffled = cases
-    .filter(({ engine, onlyWhole }) => engine !== 'private' && onlyWhole !== true)
+    .filter(({ stage = 'shared', onlyWhole }) => stage === 'shared' && onlyWhole !== true)
     .map((one) => ({ one, key: random() }))
     .sort((a, b) => a.key - b.key);
   const chosen: ChaosCase[] = [];

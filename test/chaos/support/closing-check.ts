@@ -24,24 +24,26 @@ async function historyOf(databaseUrl: string): Promise<{ overlaps: number; owed:
 
 /** What is left over now; empty when nothing is. */
 async function leftOf(berth: Berth): Promise<Record<string, unknown>> {
-  const [open, node, audit, containers, networks, past, claims] = await Promise.all([
+  const [open, nodes, audit, containers, networks, past, claims] = await Promise.all([
     berth.client.sessions.list({ open: true }).toArray(),
-    berth.client.nodes.get(berth.node),
+    Promise.all(berth.nodes.map((name) => berth.client.nodes.get(name))),
     berth.store.control.audit(),
     containersOf(berth),
-    engineOf(berth).listNetworks({ 'berth.node': berth.node }),
+    Promise.all(berth.nodes.map((name) => engineOf(berth).listNetworks({ 'berth.node': name }))),
     historyOf(berth.databaseUrl),
     berth.client.models.list().toArray(),
   ]);
   const left = {
     modelClaims: claims.map(({ modelName, phase }) => `${modelName} ${phase}`),
     openSessions: open.map(({ id, state }) => `${id} ${state}`),
-    nodeState: node.state === 'READY' ? [] : [`${node.state} ${node.stateReason}`],
-    used: Object.entries(node.used).filter(([, amount]) => amount !== 0),
-    devicesHeld: node.devices.filter(({ heldBy }) => heldBy !== null).map(({ id }) => id),
+    nodeState: nodes
+      .filter(({ state }) => state !== 'READY')
+      .map((one) => `${one.name} ${one.state} ${one.stateReason}`),
+    used: nodes.flatMap(({ used }) => Object.entries(used)).filter(([, amount]) => amount !== 0),
+    devicesHeld: nodes.flatMap(({ devices }) => devices.filter(({ heldBy }) => heldBy !== null).map(({ id }) => id)),
     brokenInvariants: Object.entries(audit).filter(([, count]) => count !== 0),
     containers: containers.map(({ name }) => name),
-    networks: networks.map(({ name }) => name),
+    networks: networks.flat().map(({ name }) => name),
     devicesHeldTwiceEver: past.overlaps === 0 ? [] : [past.overlaps],
     releasesOwedByTheNode: past.owed === 0 ? [] : [past.owed],
   };

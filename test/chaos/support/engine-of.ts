@@ -8,8 +8,9 @@ export function engineOf({ engine }: Pick<Berth, 'engine'>): Containers {
   return createContainers({ docker: connectDocker(engine === undefined ? {} : { socketPath: engine.socketPath }) });
 }
 
-/** Containers of this Berth's node. */
-export const containersOf = (berth: Berth) => engineOf(berth).list({ 'berth.node': berth.node });
+/** Containers of this Berth's nodes. */
+export const containersOf = async (berth: Berth) =>
+  (await Promise.all(berth.nodes.map((node) => engineOf(berth).list({ 'berth.node': node })))).flat();
 
 /** The id of the one container of a session. */
 export async function containerIdOf(berth: Berth, sessionId: string): Promise<string> {
