@@ -7,6 +7,7 @@ import {
   type DeploymentGateway,
 } from '../src/gateway/deployments/create-deployment-gateway.js';
 import { MODEL_GATEWAY_DEFAULTS } from '../src/gateway/models/create-model-gateway.js';
+import { allocateYoung } from '../src/platform/allocate-young.js';
 import { parseGatewayConfig } from '../src/platform/config.js';
 import { createAccessLog, createLogger } from '../src/platform/log.js';
 import { createRegistry, startMetricsServer } from '../src/platform/metrics.js';
@@ -24,6 +25,7 @@ import { isFirstOfMany, runGatewayWorkers, workerPlace } from './gateway-workers
  */
 const AGAIN_MS = 1_000;
 
+allocateYoung();
 const config = parseGatewayConfig(process.env);
 const log = createLogger({ process: 'gateway', level: config.logLevel });
 const ending = new AbortController();

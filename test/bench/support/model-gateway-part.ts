@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 import { createDeploymentGateway } from '../../../src/gateway/deployments/create-deployment-gateway.js';
 import { createModelGateway, MODEL_GATEWAY_DEFAULTS } from '../../../src/gateway/models/create-model-gateway.js';
+import { allocateYoung } from '../../../src/platform/allocate-young.js';
 import { createAccessLog, createLogger } from '../../../src/platform/log.js';
 import { createRegistry } from '../../../src/platform/metrics.js';
 import type { DeploymentRoute } from '../../../src/store/deployment-store.js';
@@ -18,6 +19,7 @@ export interface ModelPartOptions {
 export const CHUNKS = 50;
 const options = JSON.parse(process.env['MODEL_GATEWAY_PART'] ?? '{}') as ModelPartOptions;
 process.on('disconnect', () => process.exit(0));
+if (options.role === 'gateway' || options.role === 'deployments') allocateYoung(); // as workers/gateway.ts does
 async function listening(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', 4_096, resolve));
   return (server.address() as AddressInfo).port;
