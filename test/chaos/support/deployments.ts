@@ -166,7 +166,7 @@ export async function load({ client, gatewayUrl }: Berth): Promise<ServiceLoad> 
 export const onService = (
   title: string,
   run: (berth: Berth) => Promise<void>,
-  { seconds = 90, ...more }: Partial<Pick<ChaosCase, 'seconds' | 'stage'>> = {},
+  { seconds = 45, ...more }: Partial<Pick<ChaosCase, 'seconds' | 'stage'>> = {},
 ): ChaosCase => ({
   title: `deployments: ${title}`,
   seconds,
