@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { ControlActivities } from '../activities/control/control-activities.js';
 import { createControlActivities } from '../activities/control/create-control-activities.js';
@@ -29,16 +28,6 @@ function workflowSource(): { workflowBundle: { codePath: string } } | { workflow
   return { workflowsPath: join(import.meta.dirname, '..', 'workflows', 'index.ts') };
 }
 
-/** Everybody waits for the groups, and the worker before this one may have died with them. They wait for it at worst. */
-async function forgetDead(client: Connection, { namespace, dependencies }: ControlWorkerOptions): Promise<void> {
-  const { store, log } = dependencies;
-  try {
-    await forgetLastWorker(client, namespace, (await store.control.groups()).map(groupWorkflowId));
-  } catch (error) {
-    log.warn({ err: error }, 'groups may wait for a worker that is gone, for 2 s');
-  }
-}
-
 /**
  * A control worker that is ready to run: search attributes are registered first, since an unknown one fails a workflow's
  * task for ever. The build becomes the current version once this worker polls: `becomeCurrent`, after `run` has begun.
@@ -47,11 +36,12 @@ export async function createControlWorker(options: ControlWorkerOptions): Promis
   readonly worker: Worker;
   readonly connection: NativeConnection;
   readonly becomeCurrent: () => Promise<void>;
+  /** Everybody waits for the groups, and the worker before this one may have died with them. To be called before `becomeCurrent`. */
+  readonly takeOver: (groups: readonly string[]) => Promise<void>;
 }> {
   const { address, namespace, buildId, dependencies, maxCachedWorkflows = 500, wrap = asTheyAre } = options;
   const { connection: client } = connectTemporal({ address, namespace });
   await registerSearchAttributes(client, namespace);
-  await forgetDead(client, options);
   const connection = await NativeConnection.connect({ address });
   const worker = await Worker.create({
     connection,
@@ -71,6 +61,7 @@ export async function createControlWorker(options: ControlWorkerOptions): Promis
   return {
     worker,
     connection,
+    takeOver: (groups) => forgetLastWorker(client, namespace, groups.map(groupWorkflowId)),
     becomeCurrent: () => setCurrentVersion(client, namespace, buildId).finally(() => client.close()),
   };
 }

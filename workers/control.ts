@@ -59,6 +59,8 @@ async function main(): Promise<void> {
   await store.close();
 }
 
+type Created = Awaited<ReturnType<typeof createControlWorker>>;
+
 /** One connection and its worker; returns when it is cut or when the process ends. */
 async function work(dependencies: ControlDependencies, address: { address: string; namespace: string }): Promise<void> {
   try {
@@ -71,6 +73,7 @@ async function work(dependencies: ControlDependencies, address: { address: strin
     shutDown = () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
     };
+    await takeOver(dependencies, created);
     const running = worker.run();
     if (ending.signal.aborted) shutDown();
     created.becomeCurrent().then(
@@ -82,6 +85,15 @@ async function work(dependencies: ControlDependencies, address: { address: strin
   } catch (error) {
     log.warn({ err: error }, 'no work from Temporal; trying again');
     await pause();
+  }
+}
+
+/** Groups that cannot be taken over wait for the worker that is gone, for 2 s each time. */
+async function takeOver({ store }: ControlDependencies, created: Created): Promise<void> {
+  try {
+    await created.takeOver(await store.control.groups());
+  } catch (error) {
+    log.warn({ err: error }, 'groups may wait for a worker that is gone');
   }
 }
 

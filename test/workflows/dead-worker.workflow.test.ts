@@ -11,12 +11,13 @@ import { endChild, eventually } from '../support/process.js';
 /** `temporal.api.enums.v1.EventType` */
 const ACTIVITY_TASK_COMPLETED = 12;
 const WORKFLOW_TASK_TIMED_OUT = 8;
+const TIMER_STARTED = 17;
 const GROUP = 'default';
 
 let plane: ControlPlane;
 let dir: string;
 beforeAll(async () => {
-  plane = await startControlPlane({ worker: false });
+  plane = await startControlPlane({ worker: false, durations: { slowNetMs: 600_000 } }); // no timer ends in between
   dir = mkdtempSync(join(tmpdir(), 'berth-test-dead-worker-'));
   writeFileSync(join(dir, 'seal'), randomBytes(32).toString('base64'), { mode: 0o600 });
 });
@@ -58,6 +59,7 @@ async function pass(): Promise<void> {
 test('a group does not wait for the control worker that died with it', async () => {
   const first = await startWorker();
   await pass();
+  await eventually('the group is at rest', async () => (await eventTypes()).at(-1) === TIMER_STARTED);
   await endChild(first, 'SIGKILL');
   const second = await startWorker();
   try {
