@@ -84,7 +84,13 @@ export async function startTestMember(here: TestNode): Promise<TestMember> {
       return member.agent.environment.run(activity, input);
     },
     tell: async (port, knobs) => {
-      await fetch(`http://127.0.0.1:${port}/simulated`, { method: 'POST', body: JSON.stringify(knobs) });
+      // On a connection of its own: an idle one may be of the engine before this one.
+      const told = fetch(`http://127.0.0.1:${port}/simulated`, {
+        method: 'POST',
+        headers: { connection: 'close' },
+        body: JSON.stringify(knobs),
+      });
+      await ('crash' in knobs ? told.catch(() => undefined) : told); // it may be gone before it answers
     },
     lastLook: (instanceId) =>
       here.api.looks.flatMap(({ engines }) => engines).findLast((look) => look.instanceId === instanceId),
