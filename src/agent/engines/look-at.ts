@@ -30,6 +30,7 @@ const UNREAD = { running: null, waiting: null, completed: null } as const;
 /** One engine as it is. What cannot be read is null, never 0. */
 export async function lookAt(deps: EngineDeps, engine: FoundEngine, sight: MemberSight): Promise<EngineLook> {
   const { instanceId } = engine;
+  const { restarts } = deps.crashes.of(instanceId); // before it is asked: a run that ends meanwhile is not the next one
   const isOn = isRunning(engine.container);
   const [seen, memoryBytes, hostBytes] = await Promise.all([
     isOn ? ask(deps, engine) : ofEnded(deps, engine),
@@ -39,7 +40,7 @@ export async function lookAt(deps: EngineDeps, engine: FoundEngine, sight: Membe
   const record = deps.records.of(instanceId);
   if (seen.state === 'ready' && memoryBytes !== null) record.awakeBytes = memoryBytes;
   const segment = bytesOf(sight.segments?.get(engine.segment));
-  return { instanceId, ...seen, ...segment, memoryBytes, hostBytes, restarts: deps.crashes.of(instanceId).restarts };
+  return { instanceId, ...seen, ...segment, memoryBytes, hostBytes, restarts };
 }
 
 function ofEnded({ records }: EngineDeps, { instanceId, container }: FoundEngine): Seen {

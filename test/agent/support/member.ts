@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { vi } from 'vitest';
 import type { EngineActivities } from '../../../activities/node/engine-activities.js';
 import { createEngineActivities } from '../../../activities/node/engines.js';
 import { ensureSimulatedEngineImage } from '../../../infra/images/simulated-engine.mjs';
@@ -84,12 +85,11 @@ export async function startTestMember(here: TestNode): Promise<TestMember> {
       return member.agent.environment.run(activity, input);
     },
     tell: async (port, knobs) => {
-      // On a connection of its own: an idle one may be of the engine before this one.
-      const told = fetch(`http://127.0.0.1:${port}/simulated`, {
-        method: 'POST',
-        headers: { connection: 'close' },
-        body: JSON.stringify(knobs),
-      });
+      const url = `http://127.0.0.1:${port}/simulated`;
+      const headers = { connection: 'close' }; // an idle connection may be of the engine before this one
+      // A look at the moment of a crash may say ready and the next restart.
+      await vi.waitFor(() => fetch(url, { headers }), { timeout: 30_000, interval: 30 });
+      const told = fetch(url, { method: 'POST', headers, body: JSON.stringify(knobs) });
       await ('crash' in knobs ? told.catch(() => undefined) : told); // it may be gone before it answers
     },
     lastLook: (instanceId) =>
