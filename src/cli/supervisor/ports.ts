@@ -1,27 +1,27 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 
-/** Port 0 asks the kernel for any. Undefined when somebody listens there. */
-async function tryListen(port: number): Promise<number | undefined> {
+/** Below the ports that systems give to connections that go out: one of those may be taken whenever its process is down. */
+const [LOWEST, HIGHEST] = [20_000, 29_999];
+
+export async function isPortFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');
   } catch {
-    return undefined;
+    return false;
   }
-  const { port: bound } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
-  return bound;
+  return true;
 }
-
-export const isPortFree = async (port: number): Promise<boolean> => (await tryListen(port)) !== undefined;
 
 /** The usual port when it is free and wanted, else any free one that is not in `taken`. */
 export async function choosePort(usual: number | undefined, taken: ReadonlySet<number>): Promise<number> {
   if (usual !== undefined && !taken.has(usual) && (await isPortFree(usual))) return usual;
   for (let tries = 0; tries < 100; tries++) {
-    const port = await tryListen(0);
-    if (port !== undefined && !taken.has(port)) return port;
+    const port = randomInt(LOWEST, HIGHEST + 1);
+    if (!taken.has(port) && (await isPortFree(port))) return port;
   }
   throw new Error('no free port on 127.0.0.1');
 }
