@@ -66,6 +66,7 @@ export function createInstantContainers(): Containers {
       return found.state;
     },
     processIds: async () => [],
+    hasBegun: async () => true,
     diagnoseExit: async () => undefined,
     stop: async (name) => end(name, 143),
     kill: async (name) => void end(name, 137),

@@ -41,7 +41,9 @@ export interface StartProgress {
 }
 
 const PORTS_ACKNOWLEDGED_MS_MAX = 10_000;
-const SETTLE_MS = { least: 30, most: 300 } as const;
+/** Longer than an init takes to run its command, on a machine that is loaded. */
+const BEGUN_MS_MAX = 1_000;
+const BEGUN_PAUSE_MS = 10;
 
 /**
  * Starts all kernels of one session on this node, or none. A run that has its container already keeps it, so a second
@@ -80,9 +82,8 @@ async function startAll(deps: StartDeps, batch: KernelBatch, { signal, onPhase }
   for (const order of orders) await ensureContainer(deps, order, signal);
   onPhase('starting');
   const started: ContainerState[] = [];
-  const begun = performance.now();
   for (const order of orders) started.push(await start(deps, order, signal));
-  await pause(settleMs((performance.now() - begun) / orders.length), signal);
+  await Promise.all(started.map((container) => untilBegun(deps, container, signal)));
   await refuseBadCommands(deps, started);
   await reportPorts(deps, started, signal);
 }
@@ -144,13 +145,15 @@ async function start(deps: StartDeps, order: LaunchOrder, signal: AbortSignal): 
   return state;
 }
 
-/** A machine that takes long to start a container takes long to find that there is nothing to run in it. */
-const settleMs = (startMs: number): number => Math.min(Math.max(startMs * 0.15, SETTLE_MS.least), SETTLE_MS.most);
-
 /**
- * The engine's init says only after the start that a command is not there: without a second look about one such start in
- * eight would pass for a program that ran and ended with 127.
+ * The engine's init says only after the start that a command is not there: without this one such start in eight would pass for a
+ * program that ran and ended with 127.
  */
+async function untilBegun({ containers }: StartDeps, { name }: ContainerState, signal: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + BEGUN_MS_MAX;
+  while (!(await containers.hasBegun(name)) && performance.now() < untilMs) await pause(BEGUN_PAUSE_MS, signal);
+}
+
 async function refuseBadCommands({ containers }: StartDeps, started: readonly ContainerState[]): Promise<void> {
   const states = await Promise.all(started.map(({ name }) => containers.inspect(name)));
   for (const state of states) {

@@ -11,7 +11,7 @@ import { type ImageIdentity, imageDigest, imageNames } from './images.js';
 import { inspect, type LabelFilter, list } from './inspect.js';
 import { type LogOptions, logs } from './logs.js';
 import { ensureNetwork, listNetworks, type NetworkOptions, type NetworkState, removeNetwork } from './networks.js';
-import { processIds } from './processes.js';
+import { hasBegun, processIds } from './processes.js';
 import { createPull, type Pull } from './pull.js';
 import { diagnoseExit, ensureStarted, startAgain } from './start.js';
 import { stats, type Usage } from './stats.js';
@@ -42,6 +42,8 @@ export interface Containers {
   readonly stats: (name: string) => Promise<Usage | undefined>;
   /** As the engine's machine numbers them; none of one that does not run. */
   readonly processIds: (name: string) => Promise<readonly number[]>;
+  /** Its init has come to run the command, or is over. */
+  readonly hasBegun: (name: string) => Promise<boolean>;
   readonly ensureNetwork: (name: string, options: NetworkOptions) => Promise<NetworkState>;
   readonly removeNetwork: (name: string) => Promise<void>;
   readonly listNetworks: (labels: LabelFilter) => Promise<readonly NetworkState[]>;
@@ -67,6 +69,7 @@ export function createContainers({ docker }: { readonly docker: Docker }): Conta
     exec: (call) => exec(docker, call),
     stats: (name) => stats(docker, name),
     processIds: (name) => processIds(docker, name),
+    hasBegun: (name) => hasBegun(docker, name),
     ensureNetwork: (name, options) => ensureNetwork(docker, name, options),
     removeNetwork: (name) => removeNetwork(docker, name),
     listNetworks: (labels) => listNetworks(docker, labels),
