@@ -86,7 +86,7 @@ test('simulated GPUs are told by environment, real ones are hidden', async () =>
 });
 
 test('going over the memory limit is noticed, also when only a child is killed', async () => {
-  const state = await ended({ command: ['sh', '-c', 'tail -c 60m /dev/zero; sleep 0.5'], memoryBytes: 16 * MIB });
+  const state = await ended({ command: ['sh', '-c', 'tail -c 60m /dev/zero; sleep 2'], memoryBytes: 16 * MIB });
   expect(state).toMatchObject({ oomKilled: true, exitCode: 0 });
   expect(await ended({ command: ['tail', '-c', '60m', '/dev/zero'], memoryBytes: 16 * MIB })).toMatchObject({
     oomKilled: true,
