@@ -53,9 +53,15 @@ export function builtVersion(): string {
  */
 const CONTROL_HEAP_MIB = 1024;
 
-/** Arguments for Node, with the built worker as the last; a heap that `NODE_OPTIONS` names wins. */
-export function workerArguments(program: WorkerName, env: Readonly<Record<string, string | undefined>>): string[] {
+/** A heap that `NODE_OPTIONS` names wins. */
+export function heapArguments(program: WorkerName, env: Readonly<Record<string, string | undefined>>): string[] {
   const isNamed = env['NODE_OPTIONS']?.includes('max-old-space-size') === true;
-  const heap = program === 'control' && !isNamed ? [`--max-old-space-size=${CONTROL_HEAP_MIB}`] : [];
-  return ['--enable-source-maps', ...heap, builtProgram(`workers/${program}.js`)];
+  return program === 'control' && !isNamed ? [`--max-old-space-size=${CONTROL_HEAP_MIB}`] : [];
 }
+
+/** Arguments for Node, with the built worker as the last. */
+export const workerArguments = (program: WorkerName, env: Readonly<Record<string, string | undefined>>): string[] => [
+  '--enable-source-maps',
+  ...heapArguments(program, env),
+  builtProgram(`workers/${program}.js`),
+];
