@@ -73,7 +73,7 @@ async function work(dependencies: ControlDependencies, address: { address: strin
     shutDown = () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
     };
-    await takeOver(dependencies, created);
+    await Promise.race([takeOver(dependencies, created), pause()]); // nobody waits for more than it spares
     const running = worker.run();
     if (ending.signal.aborted) shutDown();
     created.becomeCurrent().then(
