@@ -93,8 +93,8 @@ export function createExits(deps: ExitsDeps): Exits {
     const run = runOf(exit.labels);
     if (run === undefined) return;
     const ending = { ...run, ...exit };
-    deps.onEnded(ending);
     if (!couldBeLost(ending)) return void tell(ending, false);
+    deps.onEnded(ending); // whoever is to blame
     void engineIsGone(deps).then((engineLost) => tell(ending, engineLost || isCut));
   };
 

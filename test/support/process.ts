@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { isPortFree } from '../../src/cli/supervisor/ports.js';
 
 const SETPRIV = '/usr/bin/setpriv';
 
@@ -26,25 +26,15 @@ export async function endChild(child: ChildProcess, signal: NodeJS.Signals): Pro
   await gone;
 }
 
-/** Below the ports that Linux gives to whoever asks for any: nobody is given one of these by chance after it was looked at. */
+/** Below those that Linux gives to whoever asks for any, and those of `berth up`: nobody takes one by chance after it was looked at. */
 const [LOWEST_PORT, HIGHEST_PORT] = [12_000, 19_999];
 
 /** A port that nobody listened on a moment ago. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(LOWEST_PORT, HIGHEST_PORT + 1);
-    if (await isFree(port)) return port;
+    if (await isPortFree(port)) return port;
   }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  const listens = await new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => resolve(true));
-  });
-  if (listens) await new Promise((resolve) => server.close(resolve));
-  return listens;
 }
 
 /** Polls until `probe` answers true; the error names `what` after `timeoutSeconds`. */
