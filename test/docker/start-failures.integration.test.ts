@@ -60,6 +60,28 @@ test('a program that ends with 127 itself is not a bad command', async () => {
   expect(await containers.diagnoseExit(state)).toBeUndefined();
 });
 
+test('a command has begun when init runs it; one that is not there ends first, and is known as that then', async () => {
+  const untilBegun = async (name: string): Promise<void> => {
+    while (!(await containers.hasBegun(name))) continue;
+  };
+  const { name } = await started({ command: ['sleep', '60'] });
+  await untilBegun(name);
+  expect((await containers.inspect(name))?.status).toBe('running');
+  for (let run = 0; run < 5; run += 1) {
+    const wanted = spec({ command: ['/no/such'] });
+    await containers.ensureCreated(wanted);
+    const failure = await containers.ensureStarted(wanted.name).then(
+      async (state) => {
+        await untilBegun(state.name);
+        return containers.diagnoseExit((await containers.inspect(state.name)) ?? state);
+      },
+      (error: unknown) => error,
+    );
+    expect(failure).toMatchObject({ kind: 'bad_command' });
+  }
+  expect(await containers.hasBegun('berth-is-not-there')).toBe(true);
+});
+
 test('a port of another container or program is taken, and free again afterwards', async () => {
   const port = { name: 'http', containerPort: 80, hostAddress: '127.0.0.1' };
   const first = await started({ ports: [{ ...port, hostPort: 0 }] });

@@ -1,10 +1,16 @@
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Agent } from 'undici';
 import { expect, test } from 'vitest';
 import { openCrashBook } from '../../../src/agent/engines/crash-book.js';
+import type { EngineDeps } from '../../../src/agent/engines/engine-deps.js';
 import { residueOf } from '../../../src/agent/engines/engine-memory.js';
 import type { FoundEngine } from '../../../src/agent/engines/found-engine.js';
+import { lookAt } from '../../../src/agent/engines/look-at.js';
 import { restartPauseSeconds } from '../../../src/agent/engines/restart-budget.js';
 import { s3Headers } from '../../../src/agent/engines/s3.js';
 import { parseApps, parseUsable } from '../../../src/devices/gpu-memory.js';
@@ -18,6 +24,31 @@ test('restarts: 2, 4, 8, 16, 32 s, then none; the budget refills as crashes grow
   });
   expect(pauses).toEqual([2, 4, 8, 16, 32, undefined]);
   expect(restartPauseSeconds(crashes, 3_600_000)).toBe(2);
+});
+
+test('a look at a run that ends meanwhile does not tell the next restart', async () => {
+  let restarts = 0;
+  const engine = createServer((_request, response) => {
+    restarts = 1; // it crashed and was started again while it was asked
+    response.end('{"is_sleeping": false}');
+  }).listen(0, '127.0.0.1');
+  await once(engine, 'listening');
+  const dispatcher = new Agent();
+  const deps = {
+    ...{ publishAddress: '127.0.0.1', dispatcher, containers: { stats: async () => undefined } },
+    records: { of: () => ({ apiKey: 'key', hasServed: true }) },
+    crashes: { of: () => ({ restarts, crashes: [] }) },
+    sleepers: { has: () => false },
+  } as unknown as EngineDeps;
+  const found = {
+    ...{ instanceId: 'a', engine: 'vllm', modelName: 'm', devices: [], segment: 's' },
+    ...{ hostPort: (engine.address() as AddressInfo).port, container: { status: 'running' } },
+  } as unknown as FoundEngine;
+  const sight = { segments: null, simulated: null, apps: null };
+  expect(await lookAt(deps, found, sight)).toMatchObject({ state: 'ready', restarts: 0 });
+  expect(await lookAt(deps, found, sight)).toMatchObject({ state: 'ready', restarts: 1 });
+  await dispatcher.close();
+  engine.close();
 });
 
 test('crashes are known to the next agent, each run once; half-written and unreadable files, and old ones, are nothing', async () => {
